@@ -1,0 +1,3 @@
+module github.com/rxpost/rxpost
+
+go 1.26.8
