@@ -1,0 +1,36 @@
+package harness
+
+// This file owns running programs on the host.
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Progress is where long steps say what they are at. Nil is silence.
+type Progress io.Writer
+
+// run runs a program in dir and returns its stdout. It dies with ctx, and with
+// the harness itself.
+func run(ctx context.Context, dir string, args ...string) (string, error) {
+	var out, all bytes.Buffer
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Stdout = io.MultiWriter(&out, &all)
+	cmd.Stderr = &all
+	// A group of its own, so that make's children end with make.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return "", &CommandError{Args: args, Output: all.String(), Err: err}
+	}
+	return out.String(), nil
+}

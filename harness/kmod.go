@@ -1,0 +1,178 @@
+package harness
+
+// This file owns building the project's own modules for a kernel.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Root finds the project: the nearest folder upward from dir with a go.mod.
+func Root(dir string) (string, error) {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
+			return d, nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("no go.mod in %s or above it", dir)
+		}
+	}
+}
+
+// Build is what to build the modules with.
+type Build struct {
+	Warnings bool // W=1
+}
+
+// BuildModules builds kmod/ and kmod/test/ for a kernel, in a copy that the
+// cache keys by everything that goes into it, and returns that copy. It
+// returns "" when there is nothing to build.
+func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Build) (string, error) {
+	src := filepath.Join(root, "kmod")
+	dirs, err := kbuildDirs(src)
+	if err != nil || len(dirs) == 0 {
+		return "", err
+	}
+	files, err := sourceFiles(src)
+	if err != nil {
+		return "", err
+	}
+	sum, err := hashFiles(src, files, k.Version, fmt.Sprint(b))
+	if err != nil {
+		return "", err
+	}
+	key := filepath.Join("kmod", k.Version+"-"+sum)
+	return f.Cache.Ensure(ctx, key, func(dir string) error {
+		f.say("building modules for %s", k.Release)
+		return buildCopy(ctx, k, b, src, files, dirs, dir)
+	})
+}
+
+// kbuildDirs lists the folders to build, those with a Kbuild of their own.
+func kbuildDirs(src string) ([]string, error) {
+	var out []string
+	for _, d := range []string{".", "test"} {
+		_, err := os.Stat(filepath.Join(src, d, "Kbuild"))
+		if err == nil {
+			out = append(out, d)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("kmod: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// sourceFiles lists the files under src that a build reads: not what an
+// in-tree build leaves behind, which must not change the key.
+func sourceFiles(src string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(src, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(src, p)
+		if err == nil && d.Type().IsRegular() && isSource(d.Name()) {
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kmod: %w", err)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func isSource(name string) bool {
+	switch filepath.Ext(name) {
+	case ".c", ".h", ".S", ".lds":
+		return !strings.HasSuffix(name, ".mod.c")
+	}
+	return strings.HasPrefix(name, "Kbuild") || strings.HasPrefix(name, "Makefile")
+}
+
+// hashFiles is a short digest over files and the words they are built with.
+func hashFiles(dir string, files []string, words ...string) (string, error) {
+	h := sha256.New()
+	for _, w := range words {
+		fmt.Fprintf(h, "%q\n", w)
+	}
+	for _, name := range files {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return "", fmt.Errorf("hash: %w", err)
+		}
+		fmt.Fprintf(h, "%q\n", name)
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", fmt.Errorf("hash: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+func buildCopy(ctx context.Context, k Kernel, b Build, src string, files, dirs []string, dir string) error {
+	for _, name := range files {
+		if err := copyFile(filepath.Join(src, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, d := range dirs {
+		args := []string{"make", "-s", "-j2", "-C", k.Headers(), "M=" + filepath.Join(dir, d), "modules"}
+		if b.Warnings {
+			args = append(args, "W=1")
+		}
+		if d != "." {
+			// What kmod/ exports is there for the test modules.
+			if sym := filepath.Join(dir, "Module.symvers"); exists(sym) {
+				args = append(args, "KBUILD_EXTRA_SYMBOLS="+sym)
+			}
+		}
+		if _, err := run(ctx, dir, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+func copyFile(src, dst string) error {
+	data, err := os.ReadFile(src)
+	if err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	if err := os.WriteFile(dst, data, 0o644); err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	return nil
+}
+
+// builtModules lists the .ko files of a build.
+func builtModules(dir string) ([]string, error) {
+	var out []string
+	for _, glob := range []string{"*.ko", "test/*.ko"} {
+		m, err := filepath.Glob(filepath.Join(dir, glob))
+		if err != nil {
+			return nil, fmt.Errorf("kmod: %w", err)
+		}
+		out = append(out, m...)
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package harness
+
+// This file owns recognising a kernel's complaints on its console.
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Splat is a complaint: the rule that found it and the lines from there on.
+type Splat struct {
+	Rule  string
+	Lines []string
+}
+
+// maxSplatLines bounds one report; maxSplats bounds a console full of them.
+const (
+	maxSplatLines = 80
+	maxSplats     = 20
+)
+
+type splatRule struct {
+	name string
+	re   *regexp.Regexp
+}
+
+// Scanner finds splats in a console's lines.
+type Scanner struct {
+	rules  []splatRule
+	benign *regexp.Regexp // messages that look like one of the rules
+	traced *regexp.Regexp // messages that bring a call trace and are no fault
+	end    *regexp.Regexp
+
+	splats   []Splat
+	open     bool // the last splat still takes lines
+	innocent bool // inside the trace of a traced message
+}
+
+// NewScanner returns a Scanner for one console. Rules match at the start of a
+// message where they can, so that a test may log any words.
+func NewScanner() *Scanner {
+	rule := func(name, re string) splatRule { return splatRule{name, regexp.MustCompile(re)} }
+	return &Scanner{
+		rules: []splatRule{
+			rule("KASAN", `\bBUG: K[AC]SAN:|\bKASAN: `),
+			rule("kfence", `^BUG: KFENCE:`),
+			rule("UBSAN", `^UBSAN: `),
+			rule("lockdep", `possible (recursive|circular|irq) lock|^WARNING: possible irq lock inversion|suspicious RCU usage|`+
+				`inconsistent lock state|bad unlock balance|held lock freed|lock held when returning|trying to register non-static key|`+
+				`(SOFTIRQ|HARDIRQ|RECLAIM)[-A-Z]* -> .* lock order detected|Invalid wait context|nested lock was not taken`),
+			rule("soft lockup", `\bBUG: soft lockup\b`),
+			rule("hard lockup", `detected hard LOCKUP on cpu`),
+			rule("workqueue lockup", `\bBUG: workqueue lockup\b`),
+			rule("RCU stall", `rcu.*(self-)?detected (expedited )?stalls? on CPU|rcu.*kthread starved for`),
+			rule("hung task", `\bblocked( in I/O wait)? for more than \d+ seconds`),
+			rule("atomic sleep", `scheduling while atomic|sleeping function called from invalid context`),
+			rule("refcount", `^refcount_t: `),
+			rule("list corruption", `^list_(add|del)(_valid)? ?.*corruption|^(slab|kmem_cache).*list corruption`),
+			rule("DMA-API", `^(\S+ )*DMA-API: `),
+			rule("leak", `^unreferenced object 0x|^kmemleak: \d+ new suspected memory leaks|^unregister_netdevice: waiting for|leaked \d+ (objects|percpu)|Objects remaining in`),
+			rule("protection fault", `^(Oops: )?general protection fault`),
+			rule("oops", `^Oops:? |^Internal error: |Unable to handle kernel|^invalid opcode: |^stack segment: |^double fault: |^divide error: |^unchecked MSR access`),
+			rule("panic", `^Kernel panic - not syncing`),
+			rule("BUG", `^(kernel )?BUG\b`),
+			rule("WARNING", `^WARNING: `),
+			rule("call trace", `^Call Trace:`),
+		},
+		benign: regexp.MustCompile(`^DMA-API: (preallocated|debugging|debug_dma|dma_debug)`),
+		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: `),
+		end:    regexp.MustCompile(`^---\[ end (trace|Kernel panic)|^ ?</TASK>|^Kernel Offset:`),
+	}
+}
+
+// stamp is what printk puts before a message: the time, then perhaps the task
+// or CPU that printed.
+var stamp = regexp.MustCompile(`^(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?)?`)
+
+// Line takes the console's next line.
+func (s *Scanner) Line(line string) {
+	msg := strings.TrimRight(line, "\r\n")
+	msg = msg[len(stamp.FindString(msg)):]
+	if s.open && s.extend(msg) {
+		return
+	}
+	if s.innocent {
+		s.innocent = !s.end.MatchString(msg)
+	}
+	if s.traced.MatchString(msg) {
+		s.innocent = true
+		return
+	}
+	if s.benign.MatchString(msg) || len(s.splats) == maxSplats {
+		return
+	}
+	for _, r := range s.rules {
+		if r.re.MatchString(msg) && (r.name != "call trace" || !s.innocent) {
+			s.splats = append(s.splats, Splat{Rule: r.name, Lines: []string{msg}})
+			s.open = true
+			return
+		}
+	}
+}
+
+// extend gives msg to the open splat, and says whether it took it.
+func (s *Scanner) extend(msg string) bool {
+	last := &s.splats[len(s.splats)-1]
+	if strings.HasPrefix(msg, "------------[ cut here") || len(last.Lines) == maxSplatLines {
+		s.open = false
+		return false
+	}
+	last.Lines = append(last.Lines, msg)
+	s.open = !s.end.MatchString(msg)
+	return true
+}
+
+// Splats returns what was found so far.
+func (s *Scanner) Splats() []Splat { return s.splats }
