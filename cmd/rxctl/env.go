@@ -1,0 +1,61 @@
+// This file owns what commands get from outside, so that a test can hand in
+// something else.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/rxpost/rxpost/ctl"
+	"github.com/rxpost/rxpost/internal/rdma"
+)
+
+// environment is all that commands know of the world.
+type environment struct {
+	stdout   io.Writer
+	stderr   io.Writer
+	terminal bool   // stderr is a terminal, so progress is welcome
+	version  string // of rxctl
+	dial     func() (client, error)
+	devices  devices
+	json     bool // -j
+	pretty   bool // -p
+}
+
+// client is what commands need of a *ctl.Client.
+type client interface {
+	Receivers(ctx context.Context) ([]ctl.Receiver, error)
+	Receiver(ctx context.Context, name string) (ctl.Receiver, error)
+	Add(ctx context.Context, cfg ctl.ReceiverConfig) (ctl.Receiver, error)
+	Set(ctx context.Context, cfg ctl.ReceiverConfig) error
+	Delete(ctx context.Context, name string) (ctl.Event, error)
+	DeleteNoWait(ctx context.Context, name string) (uint32, error)
+	Conns(ctx context.Context, name string) ([]ctl.Conn, error)
+	Stats(ctx context.Context, name string) (ctl.Stats, error)
+	Info(ctx context.Context) (ctl.Info, error)
+	Watch(ctx context.Context) (*ctl.Watcher, error)
+	StartRun(ctx context.Context, cfg ctl.RunConfig) (uint32, error)
+	StopRun(ctx context.Context, id uint32) error
+	Run(ctx context.Context, id uint32) (ctl.Run, error)
+	WaitRun(ctx context.Context, id uint32) (ctl.Run, error)
+	Close() error
+}
+
+// devices is what commands need of the host's RDMA devices.
+type devices interface {
+	Add(name, kind, netdev string) error
+	Delete(name string) error
+	List() ([]rdma.Device, error)
+	Counters(name string) (map[string]uint64, error)
+}
+
+// withClient runs do with a client that it closes afterwards.
+func (env *environment) withClient(do func(client) error) error {
+	c, err := env.dial()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(c), c.Close())
+}

@@ -1,0 +1,102 @@
+// This file owns how a command ends: the sentence on stderr and the exit status.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+// Exit statuses; they are part of the interface for scripts.
+const (
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitForbidden = 3
+	exitNotLoaded = 4
+	exitNoObject  = 5
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// failedError is an operation that was carried out and failed, whatever errno
+// it failed with: a sender's ENODEV is not a missing object of ours.
+type failedError struct{ err error }
+
+func (e failedError) Error() string { return e.err.Error() }
+func (e failedError) Unwrap() error { return e.err }
+
+// exitStatus sorts an error into a status.
+func exitStatus(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if _, ok := errors.AsType[failedError](err); ok {
+		return exitFailed
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	switch {
+	case errors.Is(err, ctl.ErrNotLoaded):
+		return exitNotLoaded
+	case errors.Is(err, os.ErrPermission):
+		return exitForbidden
+	case errors.Is(err, os.ErrNotExist):
+		return exitNoObject
+	}
+	return exitFailed
+}
+
+// sentence says in one line what went wrong. What the kernel said comes in its
+// own words, with the flag behind the attribute it refused.
+func sentence(err error) string {
+	if errors.Is(err, ctl.ErrNotLoaded) {
+		return err.Error() + " (modprobe rxpost_recv, or rxpost_send for traffic)"
+	}
+	if errors.Is(err, context.Canceled) {
+		return "interrupted: " + err.Error()
+	}
+	e, ok := errors.AsType[*ctl.Error](err)
+	switch {
+	case ok && e.Message == "" && errors.Is(err, os.ErrPermission):
+		return e.Op + ": this wants the capability CAP_NET_ADMIN"
+	case ok && e.Attr != "" && e.Message != "":
+		return fmt.Sprintf("%s: %s (--%s)", e.Op, e.Message, flagOf(e.Attr))
+	}
+	return err.Error()
+}
+
+// flagOf names the flag that fills an attribute.
+func flagOf(attr string) string {
+	switch attr {
+	case "port":
+		return "addr"
+	case "slot-size":
+		return "slot"
+	case "poll-mode":
+		return "poll"
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(attr, "-us"), "-ms")
+}
+
+// report prints the sentence of err, on one line.
+func report(w io.Writer, err error) {
+	text := strings.Join(strings.FieldsFunc(sentence(err), func(r rune) bool { return r == '\n' }), "; ")
+	fmt.Fprintln(w, "rxctl: "+text)
+}

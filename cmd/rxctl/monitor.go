@@ -1,0 +1,105 @@
+// This file owns `rxctl monitor`.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+
+	"github.com/rxpost/rxpost/ctl"
+	"github.com/spf13/cobra"
+)
+
+func monitorCommand(env *environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "monitor",
+		Short: "Print events until interrupted",
+		Long:  "Print events until interrupted. With -j each event is a JSON object on a line of its own.",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return env.withClient(func(c client) error {
+				w, err := c.Watch(cmd.Context())
+				if err != nil {
+					return err
+				}
+				// Straight to stdout: an event that waits in a buffer is late.
+				err = env.printEvents(env.stdout, w)
+				if errors.Is(err, context.Canceled) {
+					err = nil // Ctrl-C is how a monitor ends
+				}
+				return errors.Join(err, w.Close())
+			})
+		},
+	}
+}
+
+// printEvents prints events until there are no more.
+func (env *environment) printEvents(out io.Writer, w *ctl.Watcher) error {
+	for e, err := range w.All() {
+		if err != nil {
+			return err
+		}
+		if err := env.printEvent(out, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printEvent prints one event on one line.
+func (env *environment) printEvent(out io.Writer, e ctl.Event) error {
+	line := eventLine(e)
+	if env.wantJSON() {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("print JSON: %w", err)
+		}
+		line = string(text)
+	}
+	if _, err := fmt.Fprintln(out, line); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// eventLine describes one event.
+func eventLine(e ctl.Event) string {
+	words := []string{e.Type.String()}
+	if !e.Time.IsZero() {
+		words = []string{e.Time.Format("15:04:05.000000"), e.Type.String()}
+	}
+	add := func(show bool, format string, args ...any) {
+		if show {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	add(e.ReceiverName != "", "%s", e.ReceiverName)
+	add(e.Device != "", "device %s", e.Device)
+	if e.ConnIndex != nil {
+		add(true, "conn %d", *e.ConnIndex)
+	}
+	add(e.QPN != 0, "qpn %d", e.QPN)
+	add(e.PeerAddr.IsValid(), "peer %s", netip.AddrPortFrom(e.PeerAddr, e.PeerPort))
+	add(e.Type == ctl.EventTypeLost, "%s", lostText(e.Count))
+	add(e.Reason != "", "(%s)", e.Reason)
+	if e.Ledger != nil {
+		add(true, "%s", ledgerSum(*e.Ledger))
+	}
+	if e.Mappings != nil {
+		add(true, "%s", plural(*e.Mappings, "live mapping"))
+	}
+	return strings.Join(words, " ")
+}
+
+// lostText says how many events were lost, if that is known.
+func lostText(n uint64) string {
+	if n == 0 {
+		return "an unknown number of events"
+	}
+	return plural(n, "event")
+}

@@ -1,0 +1,71 @@
+// This file owns the one line that shows progress on a terminal.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// progress is a line on stderr that is written over and over. Disabled, it does
+// nothing.
+type progress struct {
+	w       io.Writer
+	enabled bool
+	mu      sync.Mutex // protects what follows, and turns at w
+	shown   bool
+}
+
+// newProgress makes a line that nothing shows on yet.
+func (env *environment) newProgress(enabled bool) *progress {
+	return &progress{w: env.stderr, enabled: enabled}
+}
+
+// show replaces the line. Progress is a courtesy: if it cannot be written, the
+// work goes on.
+func (p *progress) show(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.enabled && text != "" {
+		fmt.Fprintf(p.w, "\r\033[K%s", text)
+		p.shown = true
+	}
+}
+
+// clear removes the line.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.w, "\r\033[K")
+		p.shown = false
+	}
+}
+
+// every shows what text returns, once a period, until stop is called. stop
+// returns after the last call of text did.
+func (p *progress) every(period time.Duration, text func() string) (stop func()) {
+	if !p.enabled {
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(period)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				p.show(text())
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}

@@ -1,0 +1,88 @@
+// This file owns what `rxctl stats` prints for people.
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+// printStatistics prints one block a receiver.
+func printStatistics(w io.Writer, all []statistics) error {
+	for i, s := range all {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(w, "receiver: %s\n", s.Receiver.Name); err != nil {
+			return err
+		}
+		if err := printTable(w, statisticsRows(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statisticsRows makes one row of a name and what it stands at.
+func statisticsRows(s statistics) [][]string {
+	c := s.Receiver.Counters
+	return [][]string{
+		{"  ledger", ledgerSum(s.Receiver.Ledger)},
+		{"  slots", slotSum(s.Receiver.Ledger)},
+		{"  received", fmt.Sprintf("%s, %s, %d with immediate data", plural(c.Messages, "message"), size(c.Bytes), c.Imm)},
+		{"  connections", fmt.Sprintf("accepted %d, rejected %d", c.Accepted, c.Rejected)},
+		{"  posts", fmt.Sprintf("%s, %s, %.4f calls per message", plural(c.PostCalls, "call"), plural(c.PostWRs, "receive"), s.PostsPerMessage)},
+		{"  chains", chainList(s.Stats.Chain)},
+		{"  refused", fmt.Sprintf("%s, %s; skipped %d", plural(c.RefusedCalls, "call"), plural(c.RefusedWRs, "receive"), c.PostSkipped)},
+		{"  errors", errnoList(s.Stats.Errno)},
+		{"  statuses", statusList(s.Stats.Status)},
+		{"  unexpected", fmt.Sprintf("stale %d, bogus %d", c.Stale, c.Bogus)},
+		{"  empty", fmt.Sprintf("%s, lowest %s", plural(c.Empty, "time"), lowest(c))},
+		{"  rnr", rnrText(s)},
+		{"  verified", fmt.Sprintf("%d, gaps %d, repeats %d, damaged %d, unrecognised %d", c.Verified, c.Gaps, c.Repeats, c.Damaged, c.Unrecognised)},
+		{"  polling", fmt.Sprintf("%s with completions, %s", plural(c.Polls, "poll"), plural(c.Sleeps, "sleep"))},
+	}
+}
+
+// rnrText prints how often senders were told to wait, how long one wait is, and
+// what that makes in all.
+func rnrText(s statistics) string {
+	wait := s.Receiver.RNREffective
+	if s.DeviceRNR == nil {
+		return fmt.Sprintf("not counted by the device, one wait is %v", wait)
+	}
+	return fmt.Sprintf("%d sent by device %s, one wait is %v, %v in all", *s.DeviceRNR, s.Receiver.Device,
+		wait, time.Duration(*s.DeviceRNR)*wait.Duration())
+}
+
+// chainList prints calls by the length of their chain.
+func chainList(counts []ctl.ChainCount) string {
+	texts := make([]string, 0, len(counts))
+	for _, c := range counts {
+		texts = append(texts, fmt.Sprintf("%d×%d", c.Count, c.Length))
+	}
+	return orDash(strings.Join(texts, " "))
+}
+
+// errnoList prints refused calls by error.
+func errnoList(counts []ctl.ErrnoCount) string {
+	texts := make([]string, 0, len(counts))
+	for _, c := range counts {
+		texts = append(texts, fmt.Sprintf("%s %d", c.Errno, c.Count))
+	}
+	return orDash(strings.Join(texts, ", "))
+}
+
+// orDash prints what may be empty.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

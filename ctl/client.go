@@ -1,0 +1,185 @@
+// This file owns the socket: how a request is sent, answered and bounded in
+// time.
+
+package ctl
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mdlayher/genetlink"
+	"github.com/mdlayher/netlink"
+)
+
+// replyTimeout bounds the wait for an answer when the context does not. No
+// handler waits for the network, so an answer that takes this long is lost.
+const replyTimeout = 30 * time.Second
+
+// transport is what a Client needs of a *genetlink.Conn.
+type transport interface {
+	GetFamily(name string) (genetlink.Family, error)
+	Send(genetlink.Message, uint16, netlink.HeaderFlags) (netlink.Message, error)
+	Receive() ([]genetlink.Message, []netlink.Message, error)
+	JoinGroup(group uint32) error
+	SetReadDeadline(t time.Time) error
+	Close() error
+}
+
+// Client talks to the kernel over one socket. It is safe for concurrent use;
+// requests take turns.
+//
+// Runs of the traffic source belong to the socket that started them: Close
+// stops, in order, every run that this client started.
+type Client struct {
+	dial     func() (transport, error) // another socket, for events
+	mu       sync.Mutex                // protects families and one request at a time on conn
+	conn     transport
+	families map[string]genetlink.Family
+}
+
+// New opens a client. It needs no module and no privilege: a missing module
+// shows at the first request, as [ErrNotLoaded].
+func New() (*Client, error) {
+	return newClient(dialKernel)
+}
+
+// dialKernel opens a socket that reports the kernel's extended errors.
+func dialKernel() (transport, error) {
+	conn, err := genetlink.Dial(&netlink.Config{Strict: true})
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// newClient opens a client on the sockets that dial makes.
+func newClient(dial func() (transport, error)) (*Client, error) {
+	conn, err := dial()
+	if err != nil {
+		return nil, &Error{Op: "open netlink socket", Err: err}
+	}
+	return &Client{dial: dial, conn: conn, families: map[string]genetlink.Family{}}, nil
+}
+
+// Close closes the socket, and so ends the runs that the client started.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// request is one message to one family.
+type request struct {
+	op     string // for errors: what is asked for
+	family string
+	names  []string // of the attributes
+	cmd    uint8
+	flags  netlink.HeaderFlags // what is wanted besides a reply
+	encode func(*netlink.AttributeEncoder) error
+}
+
+// do sends r and returns the messages that answer it. All errors are [*Error].
+func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error) {
+	ae := netlink.NewAttributeEncoder()
+	if r.encode != nil {
+		if err := r.encode(ae); err != nil {
+			return nil, &Error{Op: r.op, Err: err}
+		}
+	}
+	data, err := ae.Encode()
+	if err != nil {
+		return nil, &Error{Op: r.op, Err: err}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &Error{Op: r.op, Err: err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f, err := c.resolve(r.op, r.family)
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := c.exchange(ctx, f, r, data)
+	if err == nil {
+		return msgs, nil
+	}
+	e := newError(ctx, r.op, r.names, data, err)
+	if e.Err == syscall.ENOENT && e.Message == "" {
+		// Our families explain each refusal. Without a sentence it is the
+		// family itself that is gone: the module was unloaded, and perhaps
+		// loaded again under another number.
+		delete(c.families, r.family)
+		if _, err := c.resolve(r.op, r.family); err != nil {
+			return nil, err
+		}
+	}
+	return nil, e
+}
+
+// resolve finds a family by name, which loads an installed module. c.mu is held.
+func (c *Client) resolve(op, name string) (genetlink.Family, error) {
+	if f, ok := c.families[name]; ok {
+		return f, nil
+	}
+	f, err := c.conn.GetFamily(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return f, notLoaded(op, name)
+	case err != nil:
+		return f, &Error{Op: op, Err: err}
+	}
+	c.families[name] = f
+	return f, nil
+}
+
+// exchange sends one message and receives its answer. c.mu is held.
+func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, data []byte) ([]genetlink.Message, error) {
+	release, err := bound(ctx, c.conn, time.Now().Add(replyTimeout))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	msg := genetlink.Message{
+		Header: genetlink.Header{Command: r.cmd, Version: f.Version},
+		Data:   data,
+	}
+	sent, err := c.conn.Send(msg, f.ID, netlink.Request|r.flags)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		msgs, headers, err := c.conn.Receive()
+		if oe, ok := errors.AsType[*netlink.OpError](err); ok && stale(oe.Sequence, sent) {
+			continue
+		}
+		if err != nil || len(headers) == 0 || !stale(headers[0].Header.Sequence, sent) {
+			return msgs, err
+		}
+	}
+}
+
+// stale reports whether a message of that sequence number answers an earlier
+// request, one whose context ended before its answer came. An error that is no
+// message has number 0.
+func stale(seq uint32, sent netlink.Message) bool {
+	return seq != 0 && seq != sent.Header.Sequence
+}
+
+// bound makes receives on conn fail at the deadline or at the end of ctx,
+// whichever comes first. The caller calls release when done.
+func bound(ctx context.Context, conn transport, deadline time.Time) (release func(), err error) {
+	if err := conn.SetReadDeadline(deadline); err != nil {
+		return nil, err
+	}
+	expired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(expired)
+		// A failure means that the socket is closed, which ends a receive too.
+		_ = conn.SetReadDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !stop() {
+			<-expired // or it would cut short the next receive
+		}
+	}, nil
+}

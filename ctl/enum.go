@@ -1,0 +1,19 @@
+// This file owns what the generated enums share.
+
+package ctl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// parseEnum finds name among names and returns its place.
+func parseEnum(kind string, names []string, name string) (uint32, error) {
+	if i := slices.Index(names, name); i >= 0 {
+		return uint32(i), nil
+	}
+	last := len(names) - 1
+	return 0, fmt.Errorf("unknown %s %q: want %s or %s",
+		kind, name, strings.Join(names[:last], ", "), names[last])
+}
