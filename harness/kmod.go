@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ func Root(dir string) (string, error) {
 // Build is what to build the modules with.
 type Build struct {
 	Warnings bool // W=1
+	NoBTF    bool // leave out the type information that BPF programs need
 }
 
 // BuildModules builds kmod/ and kmod/test/ for a kernel, in a copy that the
@@ -46,12 +48,20 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 	if err != nil {
 		return "", err
 	}
+	if _, err := exec.LookPath("pahole"); err != nil {
+		// The headers of some kernels bring a vmlinux, and then their
+		// makefiles insist on pahole.
+		b.NoBTF = true
+	}
 	sum, err := hashFiles(src, files, k.Version, fmt.Sprint(b))
 	if err != nil {
 		return "", err
 	}
 	key := filepath.Join("kmod", k.Version+"-"+sum)
 	return f.Cache.Ensure(ctx, key, func(dir string) error {
+		if b.NoBTF {
+			f.say("no pahole on this host: modules get no BTF")
+		}
 		f.say("building modules for %s", k.Release)
 		return buildCopy(ctx, k, b, src, files, dirs, dir)
 	})
@@ -128,21 +138,32 @@ func buildCopy(ctx context.Context, k Kernel, b Build, src string, files, dirs [
 		}
 	}
 	for _, d := range dirs {
-		args := []string{"make", "-s", "-j2", "-C", k.Headers(), "M=" + filepath.Join(dir, d), "modules"}
-		if b.Warnings {
-			args = append(args, "W=1")
-		}
-		if d != "." {
-			// What kmod/ exports is there for the test modules.
-			if sym := filepath.Join(dir, "Module.symvers"); exists(sym) {
-				args = append(args, "KBUILD_EXTRA_SYMBOLS="+sym)
-			}
-		}
-		if _, err := run(ctx, dir, args...); err != nil {
+		if _, err := run(ctx, dir, makeArgs(k, b, dir, d)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// makeArgs is the command line to build the folder sub of the copy in dir.
+func makeArgs(k Kernel, b Build, dir, sub string) []string {
+	args := []string{
+		"make", "-s", "-j2", "-C", k.Headers(), "M=" + filepath.Join(dir, sub), "modules",
+		// The kernel's messages name files as the project does, not by
+		// where the cache was.
+		"KCFLAGS=-ffile-prefix-map=" + dir + "/=kmod/",
+	}
+	if b.Warnings {
+		args = append(args, "W=1")
+	}
+	if b.NoBTF {
+		args = append(args, "CONFIG_DEBUG_INFO_BTF_MODULES=")
+	}
+	// What kmod/ exports is there for the test modules.
+	if sym := filepath.Join(dir, "Module.symvers"); sub != "." && exists(sym) {
+		args = append(args, "KBUILD_EXTRA_SYMBOLS="+sym)
+	}
+	return args
 }
 
 func exists(name string) bool {
