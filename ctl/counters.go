@@ -2,7 +2,11 @@
 
 package ctl
 
-import "github.com/mdlayher/netlink"
+import (
+	"math"
+
+	"github.com/mdlayher/netlink"
+)
 
 // Counters are events since a receiver or a connection was made; attribute set
 // "counters". A connection leaves rejected and accepted at 0.
@@ -75,7 +79,10 @@ func decodeCounters(c *Counters) func(*netlink.AttributeDecoder) error {
 	return func(ad *netlink.AttributeDecoder) error {
 		for ad.Next() {
 			if ad.Type() == attrCountersLowest {
-				c.Lowest = new(ad.Uint32())
+				// The kernel says "none yet" with the largest number.
+				if n := ad.Uint32(); n != math.MaxUint32 {
+					c.Lowest = &n
+				}
 			} else if to := c.field(ad.Type()); to != nil {
 				*to = ad.Uint64()
 			}

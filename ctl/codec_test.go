@@ -1,0 +1,344 @@
+// This file tests encoders and decoders, message by message.
+
+package ctl
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mdlayher/netlink"
+)
+
+// netipComparer lets cmp look at addresses, whose fields are private.
+func netipComparer() cmp.Option {
+	return cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+}
+
+// u32 is an attribute of 32 bits as it goes over the wire.
+func u32(attr uint16, v uint32) netlink.Attribute {
+	return netlink.Attribute{Type: attr, Length: 8, Data: binary.NativeEndian.AppendUint32(nil, v)}
+}
+
+func TestReceiverConfigEncode(t *testing.T) {
+	full := ReceiverConfig{
+		Name: "r0", Device: "rxe0", Addr: netip.MustParseAddrPort("10.9.0.1:7471"),
+		Depth: new(uint32(1)), DepthMax: new(uint32(2)), Batch: new(uint32(3)), BatchTimeout: new(Microseconds(4)),
+		LowWater: new(uint32(5)), SlotSize: new(uint32(6)), MaxConns: new(uint32(7)), Pollers: new(uint32(8)),
+		PollMode: new(PollModeBusy), Budget: new(uint32(10)), Spin: new(Microseconds(11)), Sink: new(SinkVerify),
+		RNRTimer: new(Microseconds(13)), RNRRetry: new(uint32(0)), DrainTimeout: new(Milliseconds(15)),
+	}
+	name := netlink.Attribute{Type: attrReceiverName, Length: 7, Data: []byte("r0\x00")}
+	tests := []struct {
+		name string
+		cfg  ReceiverConfig
+		want []netlink.Attribute
+	}{
+		{"nothing but a name", ReceiverConfig{Name: "r0"}, []netlink.Attribute{name}},
+		{"IPv6, and 4 in 6", ReceiverConfig{Name: "r0", Addr: netip.MustParseAddrPort("[::ffff:10.9.0.1]:1")}, []netlink.Attribute{
+			name,
+			{Type: attrReceiverAddr, Length: 8, Data: []byte{10, 9, 0, 1}},
+			{Type: attrReceiverPort, Length: 6, Data: []byte{0, 1}},
+		}},
+		{"all", full, []netlink.Attribute{
+			name,
+			{Type: attrReceiverDevice, Length: 9, Data: []byte("rxe0\x00")},
+			{Type: attrReceiverAddr, Length: 8, Data: []byte{10, 9, 0, 1}},
+			{Type: attrReceiverPort, Length: 6, Data: []byte{0x1d, 0x2f}},
+			u32(attrReceiverDepth, 1), u32(attrReceiverDepthMax, 2), u32(attrReceiverBatch, 3),
+			u32(attrReceiverBatchTimeoutUS, 4), u32(attrReceiverLowWater, 5), u32(attrReceiverSlotSize, 6),
+			u32(attrReceiverMaxConns, 7), u32(attrReceiverPollers, 8), u32(attrReceiverPollMode, 1),
+			u32(attrReceiverBudget, 10), u32(attrReceiverSpinUS, 11), u32(attrReceiverSink, 1),
+			u32(attrReceiverRNRTimerUS, 13), u32(attrReceiverRNRRetry, 0), u32(attrReceiverDrainTimeoutMS, 15),
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := netlink.UnmarshalAttributes(attributes(t, tt.cfg.encode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("attributes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConfigRefused(t *testing.T) {
+	ae := netlink.NewAttributeEncoder()
+	if err := (ReceiverConfig{}).encode(ae); err == nil {
+		t.Error("a receiver without a name was encoded")
+	}
+	zone := netip.MustParseAddrPort("[fe80::1%eth0]:1")
+	if err := (ReceiverConfig{Name: "r0", Addr: zone}).encode(ae); err == nil {
+		t.Error("an address with a zone was encoded")
+	}
+	if err := (RunConfig{}).encode(ae); err == nil {
+		t.Error("a run without an address was encoded")
+	}
+}
+
+// encodeLedger writes a ledger with recognisable numbers.
+func encodeLedger(ae *netlink.AttributeEncoder) error {
+	ae.Uint64(attrLedgerPosted, 100)
+	ae.Uint64(attrLedgerCompleted, 60)
+	ae.Uint64(attrLedgerFlushed, 20)
+	ae.Uint64(attrLedgerFailed, 4)
+	ae.Uint64(attrLedgerReclaimed, 6)
+	ae.Uint32(attrLedgerOutstanding, 10)
+	ae.Uint32(attrLedgerHeld, 3)
+	ae.Uint32(attrLedgerFree, 2)
+	ae.Uint32(attrLedgerSlots, 15)
+	return nil
+}
+
+// wantLedger is what encodeLedger wrote.
+func wantLedger() Ledger {
+	return Ledger{Posted: 100, Completed: 60, Flushed: 20, Failed: 4, Reclaimed: 6, Outstanding: 10, Held: 3, Free: 2, Slots: 15}
+}
+
+// encodeCounters writes counters, each with its attribute's number.
+func encodeCounters(ae *netlink.AttributeEncoder) error {
+	for attr := uint16(attrCountersMessages); attr <= attrCountersAccepted; attr++ {
+		if attr == attrCountersLowest {
+			ae.Uint32(attr, uint32(attr))
+			continue
+		}
+		ae.Uint64(attr, uint64(attr))
+	}
+	return nil
+}
+
+// wantCounters is what encodeCounters wrote.
+func wantCounters() Counters {
+	return Counters{
+		Messages: 2, Bytes: 3, Imm: 4, PostCalls: 5, PostWRs: 6, RefusedCalls: 7, RefusedWRs: 8, PostSkipped: 9,
+		Stale: 10, Bogus: 11, Empty: 12, Lowest: new(uint32(13)), Verified: 14, Gaps: 15, Repeats: 16, Damaged: 17,
+		Unrecognised: 18, Polls: 19, Sleeps: 20, Rejected: 21, Accepted: 22,
+	}
+}
+
+// encodeReceiver writes a receiver, each number that of its attribute.
+func encodeReceiver(ae *netlink.AttributeEncoder) error {
+	for _, attr := range []uint16{
+		attrReceiverID, attrReceiverDepth, attrReceiverDepthMax, attrReceiverBatch, attrReceiverBatchTimeoutUS,
+		attrReceiverLowWater, attrReceiverSlotSize, attrReceiverMaxConns, attrReceiverPollers, attrReceiverBudget,
+		attrReceiverSpinUS, attrReceiverRNRTimerUS, attrReceiverRNRRetry, attrReceiverDrainTimeoutMS,
+		attrReceiverRNREffectiveUS, attrReceiverConns, attrReceiverCQE,
+	} {
+		ae.Uint32(attr, uint32(attr))
+	}
+	for _, attr := range []uint16{attrReceiverMemory, attrReceiverMemoryMax, attrReceiverMappings} {
+		ae.Uint64(attr, uint64(attr))
+	}
+	ae.Uint32(attrReceiverState, uint32(ReceiverStateClosing))
+	ae.Uint32(attrReceiverPollMode, uint32(PollModeEvent))
+	ae.Uint32(attrReceiverSink, uint32(SinkEcho))
+	ae.String(attrReceiverName, "r0")
+	ae.String(attrReceiverDevice, "rxe0")
+	ae.Nested(attrReceiverLedger, encodeLedger)
+	ae.Nested(attrReceiverCounters, encodeCounters)
+	ae.Uint32(attrReceiverPollerPID, 41)
+	ae.Uint32(attrReceiverPollerPID, 42)
+	ae.Uint32(999, 1) // of a module newer than we are
+	return encodeAddr(ae, attrReceiverAddr, attrReceiverPort, netip.MustParseAddrPort("[fd00::1]:7471"))
+}
+
+// wantReceiver is what encodeReceiver wrote.
+func wantReceiver() Receiver {
+	return Receiver{
+		ID: 2, Name: "r0", State: ReceiverStateClosing, Device: "rxe0", Addr: netip.MustParseAddr("fd00::1"), Port: 7471,
+		Depth: 8, DepthMax: 9, Batch: 10, BatchTimeout: 11, LowWater: 12, SlotSize: 13, MaxConns: 14, Pollers: 15,
+		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: 21, DrainTimeout: 22,
+		RNREffective: 23, Conns: 24, Memory: 25, MemoryMax: 26, Mappings: 27, CQE: 28,
+		Ledger: wantLedger(), Counters: wantCounters(), PollerPIDs: []uint32{41, 42},
+	}
+}
+
+func TestDecodeReceiver(t *testing.T) {
+	got, err := decodeReceiver(attributes(t, encodeReceiver))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantReceiver(), got, netipComparer()); diff != "" {
+		t.Errorf("receiver (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodeConn(t *testing.T) {
+	encode := func(ae *netlink.AttributeEncoder) error {
+		for _, attr := range []uint16{attrConnReceiverID, attrConnIndex, attrConnGeneration, attrConnQPN,
+			attrConnRQAsked, attrConnRQGranted, attrConnPoller} {
+			ae.Uint32(attr, uint32(attr))
+		}
+		ae.String(attrConnReceiverName, "r0")
+		ae.Uint32(attrConnState, uint32(ConnStateLive))
+		ae.Flag(attrConnForeign, true)
+		ae.Uint64(attrConnIdleMS, 0)
+		ae.Uint64(attrConnAgeMS, 1500)
+		ae.Nested(attrConnLedger, encodeLedger)
+		ae.Nested(attrConnCounters, encodeCounters)
+		return encodeAddr(ae, attrConnPeerAddr, attrConnPeerPort, netip.MustParseAddrPort("10.9.0.2:40000"))
+	}
+	want := Conn{
+		ReceiverID: 2, ReceiverName: "r0", Index: 4, Generation: 5, State: ConnStateLive, QPN: 7,
+		PeerAddr: netip.MustParseAddr("10.9.0.2"), PeerPort: 40000, Foreign: true, RQAsked: 11, RQGranted: 12,
+		IdleMS: new(uint64(0)), AgeMS: 1500, Poller: 15, Ledger: wantLedger(), Counters: wantCounters(),
+	}
+	got, err := decodeConn(attributes(t, encode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, netipComparer()); diff != "" {
+		t.Errorf("connection (-want +got):\n%s", diff)
+	}
+	if _, ok := (Conn{}).Idle(); ok {
+		t.Error("a connection without a message has an idle time")
+	}
+}
+
+// encodeBucket writes one bucket.
+func encodeBucket(key uint32, count uint64) func(*netlink.AttributeEncoder) error {
+	return func(ae *netlink.AttributeEncoder) error {
+		ae.Uint32(attrBucketKey, key)
+		ae.Uint64(attrBucketCount, count)
+		return nil
+	}
+}
+
+func TestDecodeStats(t *testing.T) {
+	encode := func(ae *netlink.AttributeEncoder) error {
+		ae.Uint32(attrStatsReceiverID, 1)
+		ae.String(attrStatsReceiverName, "r0")
+		ae.Nested(attrStatsChain, encodeBucket(16, 9))
+		ae.Nested(attrStatsChain, encodeBucket(3, 1))
+		ae.Nested(attrStatsStatus, encodeBucket(5, 256))
+		ae.Nested(attrStatsErrno, encodeBucket(12, 2))
+		return nil
+	}
+	got, err := decodeStats(attributes(t, encode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"receiver-id":1,"receiver-name":"r0","chain":[{"length":16,"count":9},{"length":3,"count":1}],` +
+		`"status":[{"status":"wr-flush-err","count":256}],"errno":[{"errno":"ENOMEM","count":2}]}`
+	if string(text) != want {
+		t.Errorf("stats as JSON:\n got %s\nwant %s", text, want)
+	}
+}
+
+func TestDecodeInfo(t *testing.T) {
+	got, err := decodeInfo(attributes(t, encodeInfo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Info{ABI: 1, Version: "0.1.0", Memory: 4096, MemoryLimit: 1 << 30, Mappings: 1, Receivers: 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("info (-want +got):\n%s", diff)
+	}
+}
+
+// encodeInfo writes the answer of info-get.
+func encodeInfo(ae *netlink.AttributeEncoder) error {
+	ae.Uint32(attrInfoABI, 1)
+	ae.String(attrInfoVersion, "0.1.0")
+	ae.Uint64(attrInfoMemory, 4096)
+	ae.Uint64(attrInfoMemoryLimit, 1<<30)
+	ae.Uint64(attrInfoMappings, 1)
+	ae.Uint32(attrInfoReceivers, 2)
+	return nil
+}
+
+func TestDecodeEvent(t *testing.T) {
+	encode := func(ae *netlink.AttributeEncoder) error {
+		ae.Uint32(attrEventType, uint32(EventTypeConnDown))
+		ae.Uint64(attrEventTimeNS, 1_000_000_001)
+		ae.Uint32(attrEventReceiverID, 3)
+		ae.String(attrEventReceiverName, "r0")
+		ae.String(attrEventDevice, "rxe0")
+		ae.Uint32(attrEventConnIndex, 0)
+		ae.Uint32(attrEventQPN, 17)
+		ae.String(attrEventReason, "the peer left")
+		ae.Nested(attrEventLedger, encodeLedger)
+		ae.Uint64(attrEventMappings, 0)
+		ae.Uint64(attrEventCount, 9)
+		return encodeAddr(ae, attrEventPeerAddr, attrEventPeerPort, netip.MustParseAddrPort("10.9.0.2:4"))
+	}
+	want := Event{
+		Type: EventTypeConnDown, Time: time.Unix(1, 1), ReceiverID: 3, ReceiverName: "r0", Device: "rxe0",
+		ConnIndex: new(uint32(0)), QPN: 17, PeerAddr: netip.MustParseAddr("10.9.0.2"), PeerPort: 4,
+		Reason: "the peer left", Ledger: new(wantLedger()), Mappings: new(uint64(0)), Count: 9,
+	}
+	got, err := decodeEvent(attributes(t, encode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, netipComparer()); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+// TestDecodeMalformed feeds each kind of attribute what it must refuse.
+func TestDecodeMalformed(t *testing.T) {
+	tests := []struct {
+		name string
+		data []byte
+	}{
+		{"cut header", []byte{1, 0}},
+		{"number of the wrong size", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Uint16(attrReceiverDepth, 1)
+			return nil
+		})},
+		{"address of 5 bytes", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Bytes(attrReceiverAddr, make([]byte, 5))
+			return nil
+		})},
+		{"port of 4 bytes", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Uint32(attrReceiverPort, 1)
+			return nil
+		})},
+		{"ledger with a short counter", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Nested(attrReceiverLedger, func(ae *netlink.AttributeEncoder) error {
+				ae.Uint32(attrLedgerPosted, 1)
+				return nil
+			})
+			return nil
+		})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if r, err := decodeReceiver(tt.data); err == nil {
+				t.Errorf("decoded as %+v", r)
+			}
+		})
+	}
+	half := attributes(t, func(ae *netlink.AttributeEncoder) error {
+		ae.Nested(attrStatsChain, func(ae *netlink.AttributeEncoder) error {
+			ae.Uint32(attrBucketKey, 1)
+			return nil
+		})
+		return nil
+	})
+	if s, err := decodeStats(half); err == nil {
+		t.Errorf("half a bucket was decoded as %+v", s)
+	}
+}
+
+// encodeLowest writes a receiver with nothing but its lowest level.
+func encodeLowest(level uint32) func(*netlink.AttributeEncoder) error {
+	return func(ae *netlink.AttributeEncoder) error {
+		ae.Nested(attrReceiverCounters, func(ae *netlink.AttributeEncoder) error {
+			ae.Uint32(attrCountersLowest, level)
+			return nil
+		})
+		return nil
+	}
+}
