@@ -30,6 +30,9 @@ func (e *DeadlineError) Error() string {
 	return fmt.Sprintf("deadline exceeded: the command still ran after %v", e.After) + tail(e.Tail)
 }
 
+// fullSplats is how many splats are shown whole.
+const fullSplats = 2
+
 // SplatError means that the kernel complained on its console.
 type SplatError struct {
 	Splats []Splat
@@ -39,8 +42,12 @@ type SplatError struct {
 func (e *SplatError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel splat: %d on the console (%s)", len(e.Splats), e.Ended)
-	for _, s := range e.Splats {
+	for i, s := range e.Splats {
 		fmt.Fprintf(&b, "\n--- %s", s.Rule)
+		if i >= fullSplats {
+			// The first ones are the cause; what follows is often their echo.
+			s.Lines = s.Lines[:1]
+		}
 		for _, l := range s.Lines {
 			b.WriteString("\n  " + l)
 		}

@@ -73,30 +73,24 @@ func (p *payload) add(arg string) error {
 }
 
 // rdmaUserland adds what libibverbs opens at run time, which no ELF header
-// names.
+// names: the providers of the soft devices, which are all a VM has, and what
+// says that there are providers.
 func (p *payload) rdmaUserland() error {
 	const lib = "/usr/lib/x86_64-linux-gnu"
-	if err := p.archive.tree("/etc/libibverbs.d", "/etc/libibverbs.d"); err != nil {
-		return err
-	}
-	providers, err := filepath.Glob(lib + "/libibverbs/lib*.so")
-	if err != nil {
-		return fmt.Errorf("providers: %w", err)
-	}
-	n := 0
-	for _, so := range providers {
-		// The soft devices are all a VM has.
-		base := filepath.Base(so)
-		if !strings.HasPrefix(base, "librxe") && !strings.HasPrefix(base, "libsiw") {
-			continue
+	for _, name := range []string{"rxe", "siw"} {
+		conf := "/etc/libibverbs.d/" + name + ".driver"
+		providers, err := filepath.Glob(lib + "/libibverbs/lib" + name + "-*.so")
+		if err != nil {
+			return fmt.Errorf("providers: %w", err)
 		}
-		n++
-		if err := p.program(so, so); err != nil {
-			return err
+		if len(providers) == 0 {
+			return fmt.Errorf("no provider of %s in %s/libibverbs; install ibverbs-providers", name, lib)
 		}
-	}
-	if n == 0 {
-		return fmt.Errorf("no librxe or libsiw in %s/libibverbs; install ibverbs-providers", lib)
+		for _, f := range append(providers, conf) {
+			if err := p.program(f, f); err != nil {
+				return err
+			}
+		}
 	}
 	return p.program(lib+"/libgcc_s.so.1", lib+"/libgcc_s.so.1")
 }

@@ -144,14 +144,14 @@ func (v *vm) watch(ctx context.Context, accel Accel, pl *plan, c Config) (*wire.
 	limit, what := time.NewTimer(accel.Scale(bootTime)), "the guest did not boot in time"
 	defer limit.Stop()
 	var st *wire.Status
-	running := false
+	var signals <-chan os.Signal // c.Signals while the command runs
 	for {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-v.exited:
 			return v.gone(st)
-		case s := <-c.Signals:
+		case s := <-signals:
 			if sig, ok := s.(syscall.Signal); ok {
 				v.control.send(wire.Order{Signal: sig})
 			}
@@ -160,17 +160,18 @@ func (v *vm) watch(ctx context.Context, accel Accel, pl *plan, c Config) (*wire.
 		case e := <-v.control.events:
 			switch {
 			case e.Ready:
-				running = true
+				signals = c.Signals
 				limit.Reset(pl.deadline)
+				what = ""
 				v.payload.startStdin()
 			case e.Status != nil:
-				st, running, what = e.Status, false, "the guest did not power off"
+				st, signals, what = e.Status, nil, "the guest did not power off"
 				limit.Reset(accel.Scale(powerOffTime))
 			case e.Failed != "":
 				return nil, v.lost("init: " + e.Failed)
 			}
 		case <-limit.C:
-			if running {
+			if what == "" {
 				return nil, v.overdue(accel, pl.deadline)
 			}
 			return st, v.lost(what)
