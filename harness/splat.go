@@ -45,9 +45,9 @@ func NewScanner() *Scanner {
 			rule("KASAN", `\bBUG: K[AC]SAN:|\bKASAN: `),
 			rule("kfence", `^BUG: KFENCE:`),
 			rule("UBSAN", `^UBSAN: `),
-			rule("lockdep", `possible (recursive|circular|irq) lock|^WARNING: possible irq lock inversion|suspicious RCU usage|`+
+			rule("lockdep", `possible (recursive|circular|irq) lock|suspicious RCU usage|`+
 				`inconsistent lock state|bad unlock balance|held lock freed|lock held when returning|trying to register non-static key|`+
-				`(SOFTIRQ|HARDIRQ|RECLAIM)[-A-Z]* -> .* lock order detected|Invalid wait context|nested lock was not taken`),
+				`-safe -> .*-unsafe lock order detected|Invalid wait context|nested lock was not taken`),
 			rule("soft lockup", `\bBUG: soft lockup\b`),
 			rule("hard lockup", `detected hard LOCKUP on cpu`),
 			rule("workqueue lockup", `\bBUG: workqueue lockup\b`),
