@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
@@ -35,13 +36,34 @@ type client interface {
 	Conns(ctx context.Context, name string) ([]ctl.Conn, error)
 	Stats(ctx context.Context, name string) (ctl.Stats, error)
 	Info(ctx context.Context) (ctl.Info, error)
-	Watch(ctx context.Context) (*ctl.Watcher, error)
+	Watch(ctx context.Context) (watcher, error)
 	StartRun(ctx context.Context, cfg ctl.RunConfig) (uint32, error)
 	StopRun(ctx context.Context, id uint32) error
 	Run(ctx context.Context, id uint32) (ctl.Run, error)
 	WaitRun(ctx context.Context, id uint32) (ctl.Run, error)
 	Close() error
 }
+
+// watcher is what commands need of a *ctl.Watcher.
+type watcher interface {
+	All() iter.Seq2[ctl.Event, error]
+	Close() error
+}
+
+// kernel is the client of the running kernel.
+type kernel struct{ *ctl.Client }
+
+// dialKernel opens a client of the running kernel.
+func dialKernel() (client, error) {
+	c, err := ctl.New()
+	if err != nil {
+		return nil, err
+	}
+	return kernel{c}, nil
+}
+
+// Watch is the client's, as an interface.
+func (k kernel) Watch(ctx context.Context) (watcher, error) { return k.Client.Watch(ctx) }
 
 // devices is what commands need of the host's RDMA devices.
 type devices interface {

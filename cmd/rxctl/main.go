@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
 	"golang.org/x/term"
 )
@@ -27,7 +26,7 @@ func main() {
 		stderr:   os.Stderr,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		version:  version,
-		dial:     func() (client, error) { return ctl.New() },
+		dial:     dialKernel,
 		devices:  rdma.Host(),
 	}, os.Args[1:]))
 }

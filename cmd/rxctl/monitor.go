@@ -39,7 +39,7 @@ func monitorCommand(env *environment) *cobra.Command {
 }
 
 // printEvents prints events until there are no more.
-func (env *environment) printEvents(out io.Writer, w *ctl.Watcher) error {
+func (env *environment) printEvents(out io.Writer, w watcher) error {
 	for e, err := range w.All() {
 		if err != nil {
 			return err

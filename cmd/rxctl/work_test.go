@@ -1,0 +1,127 @@
+// This file tests sending, statistics, events, devices and versions.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+func TestSend(t *testing.T) {
+	f := &fakeClient{run: testRun()}
+	r := rxctl(t.Context(), f, strings.Fields("send 10.9.0.1:7471 --size 64 --count 1k --batch 16 --rate 50k --duration 10s")...)
+	r.want(t, exitDone)
+	want := `sent 1000 messages of 64 B (62.5 KiB) in 500ms: 2000 messages/s, 125 KiB/s
+  ledger: posted 1000 = completed 1000 + flushed 0 + failed 0 + reclaimed 0 + outstanding 0
+  posts: 63 calls, 15.9 sends each
+  statuses: success 1000
+`
+	if r.stdout != want {
+		t.Errorf("printed:\n%s\nwant:\n%s", r.stdout, want)
+	}
+	if *f.runs.Count != 1000 || *f.runs.Rate != 50000 || *f.runs.Duration != 10000 || f.runs.InFlight != nil {
+		t.Errorf("request %+v is not what the flags say", f.runs)
+	}
+}
+
+func TestSendFailed(t *testing.T) {
+	f := &fakeClient{run: testRun()}
+	f.run.Errno, f.run.Reason = new(ctl.Errno(syscall.ENODEV)), "no RDMA device reaches 10.9.0.1"
+	r := rxctl(t.Context(), f, "send", "10.9.0.1:7471")
+	r.want(t, exitFailed)
+	if !strings.Contains(r.stdout, "sent 1000") || !strings.Contains(r.stderr, "no RDMA device reaches") {
+		t.Errorf("stdout %q, stderr %q; want what was done and why it ended", r.stdout, r.stderr)
+	}
+	f.run = testRun()
+	f.run.Failed = 2
+	if r := rxctl(t.Context(), f, "send", "10.9.0.1:7471"); r.status != exitFailed {
+		t.Errorf("exit status %d although sends completed in error", r.status)
+	}
+}
+
+func TestSendInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeClient{run: testRun(), block: true}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2500*time.Millisecond, cancel)
+		r := rxctl(ctx, f, "send", "10.9.0.1:7471", "--progress", "always")
+		if r.status != exitDone || !f.stopped || !strings.HasPrefix(r.stdout, "sent 1000 messages") {
+			t.Errorf("status %d, stopped %v, stdout %q; want an orderly stop and what was done", r.status, f.stopped, r.stdout)
+		}
+		if n := strings.Count(r.stderr, "done: 1000 messages"); n != 2 {
+			t.Errorf("%d lines of progress in 2.5 s, want 2: %q", n, r.stderr)
+		}
+		if !strings.HasSuffix(r.stderr, "\r\033[K") {
+			t.Errorf("the line of progress was left behind: %q", r.stderr)
+		}
+	})
+}
+
+func TestNoProgressInPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeClient{run: testRun(), block: true}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		rxctl(ctx, f, "send", "10.9.0.1:7471").want(t, exitDone)
+	})
+}
+
+func TestStats(t *testing.T) {
+	f := &fakeClient{receivers: []ctl.Receiver{testReceiver()}}
+	r := rxctl(t.Context(), f, "stats")
+	r.want(t, exitDone)
+	for _, part := range []string{
+		"80 calls, 1256 receives, 0.0800 calls per message", "78×16 2×4", "success 1000", "0 times, lowest 240",
+		"47 sent by device rxe0, one wait is 4ms, 188ms in all",
+	} {
+		if !strings.Contains(r.stdout, part) {
+			t.Errorf("output lacks %q:\n%s", part, r.stdout)
+		}
+	}
+}
+
+func TestMonitor(t *testing.T) {
+	f := &fakeClient{events: []ctl.Event{
+		{Type: ctl.EventTypeConnDown, ReceiverName: "r0", ConnIndex: new(uint32(0)), Reason: "the peer left", Ledger: new(testLedger())},
+		{Type: ctl.EventTypeLost},
+	}}
+	r := rxctl(t.Context(), f, "monitor")
+	r.want(t, exitDone)
+	want := "conn-down r0 conn 0 (the peer left) " + ledgerSum(testLedger()) + "\nlost an unknown number of events\n"
+	if r.stdout != want {
+		t.Errorf("printed %q, want %q", r.stdout, want)
+	}
+	r = rxctl(t.Context(), f, "monitor", "-j")
+	if want := `{"type":"lost"}` + "\n"; r.status != exitDone || !strings.HasSuffix(r.stdout, want) {
+		t.Errorf("status %d, printed %q, want lines of JSON", r.status, r.stdout)
+	}
+}
+
+func TestVersionWithoutModule(t *testing.T) {
+	f := &fakeClient{err: &ctl.Error{Op: "ask", Message: "not loaded", Err: ctl.ErrNotLoaded}}
+	r := rxctl(t.Context(), f, "version")
+	r.want(t, exitNotLoaded)
+	if !strings.Contains(r.stdout, "v1") {
+		t.Errorf("printed %q, want the version of rxctl nevertheless", r.stdout)
+	}
+}
+
+func TestLink(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	env := &environment{stdout: &stdout, stderr: &stderr, devices: fakeDevices{}}
+	if status := run(t.Context(), env, []string{"link", "show"}); status != exitDone || !strings.Contains(stdout.String(), "rxe0    ACTIVE  eth0") {
+		t.Errorf("status %d, printed %q", status, stdout.String())
+	}
+	env.devices = fakeDevices{err: errors.Join(syscall.EPERM)}
+	if status := run(t.Context(), env, strings.Fields("link add rxe1 --type rxe --netdev eth0")); status != exitForbidden {
+		t.Errorf("status %d without the privilege, want %d", status, exitForbidden)
+	}
+}
