@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * binding.c - what a receiver has on one RDMA device: listener, PD, pollers.
+ *
+ * A binding is made by a request (rxpost.c), under rxpost_mutex, and taken down
+ * by whoever comes first: the receiver's deletion or the device's removal. Both
+ * call rxpost_binding_teardown(); the second one waits for the first. Teardown
+ * sleeps for the network and is never called with rxpost_mutex held.
+ */
+#include <linux/slab.h>
+
+#include "rxpost.h"
+
+/* Longest silence while waiting for a provider to let go of its QPs. */
+#define PATIENCE	(60 * HZ)
+
+/**
+ * struct rxpost_device - a device our ib_client knows
+ * @going: remove() has begun; nothing new may be bound to it. rxpost_mutex
+ */
+struct rxpost_device {
+	bool going;
+};
+
+static int add_device(struct ib_device *dev);
+static void remove_device(struct ib_device *dev, void *data);
+
+static struct ib_client rxpost_client = {
+	.name = "rxpost",
+	.add = add_device,
+	.remove = remove_device,
+};
+
+static void free_binding(struct kref *ref)
+{
+	kfree(container_of(ref, struct rxpost_binding, ref));
+}
+
+static bool device_exists(const char *name)
+{
+	struct ib_device *dev = ib_device_get_by_name(name,
+						      RDMA_DRIVER_UNKNOWN);
+
+	if (!dev)
+		return false;
+	ib_device_put(dev);
+	return true;
+}
+
+/* The address decides the device; one that is named must agree. */
+static int check_name(struct rxpost_binding *b, const struct rxpost_ask *ask)
+{
+	struct rxpost_config *cfg = &b->rcv->cfg;
+	const char *name = dev_name(&b->dev->dev);
+	struct rxpost_device *known = ib_get_client_data(b->dev,
+							 &rxpost_client);
+
+	if (!known || known->going)
+		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_ADDR,
+				     "%s is being removed", name);
+	if (cfg->device[0] && strcmp(cfg->device, name))
+		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_DEVICE,
+				     "the address belongs to %s, not to %s",
+				     name, cfg->device);
+	strscpy(cfg->device, name, sizeof(cfg->device));
+	return 0;
+}
+
+/* Completions that one connection can have outstanding. */
+static u32 cqe_per_conn(const struct rxpost_config *cfg)
+{
+	return cfg->depth_max + RXPOST_SQ_WR;
+}
+
+static u32 cqe_per_poller(const struct rxpost_config *cfg)
+{
+	return DIV_ROUND_UP(cfg->max_conns, cfg->pollers) * cqe_per_conn(cfg);
+}
+
+/* As many connections as fit, when the request did not say how many. */
+static void choose_max_conns(struct rxpost_binding *b)
+{
+	struct rxpost_config *cfg = &b->rcv->cfg;
+	u64 room = rxpost_memory_limit() - rxpost_memory_reserved();
+	u64 by_cq, by_memory;
+
+	if (cfg->max_conns)
+		return;
+	by_cq = (u64)b->dev->attrs.max_cqe / cqe_per_conn(cfg) * cfg->pollers;
+	by_memory = div64_u64(room, rxpost_queue_bytes(cfg->depth_max,
+						       cfg->slot_size));
+	cfg->max_conns = clamp_t(u64, min(by_cq, by_memory), 1, 128);
+}
+
+static int check_cq(struct rxpost_binding *b, const struct rxpost_ask *ask)
+{
+	struct rxpost_config *cfg = &b->rcv->cfg;
+	u32 max = b->dev->attrs.max_cqe;
+	u32 need = cqe_per_poller(cfg);
+	u32 each = max / cqe_per_conn(cfg);
+
+	if (need <= max)
+		return 0;
+	if (!each)
+		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_DEPTH,
+				     "depth-max %u is beyond %s's CQs of %u",
+				     cfg->depth_max, cfg->device, max);
+	return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_MAX_CONNS,
+			     "needs CQs of %u, %s allows %u; pollers %u would do",
+			     need, cfg->device, max,
+			     DIV_ROUND_UP(cfg->max_conns, each));
+}
+
+static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)
+{
+	struct rxpost_config *cfg = &b->rcv->cfg;
+	u32 max_wr = b->dev->attrs.max_qp_wr;
+
+	if (cfg->depth_max > max_wr)
+		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_DEPTH,
+				     "depth-max %u is above %s's limit of %u",
+				     cfg->depth_max, cfg->device, max_wr);
+	choose_max_conns(b);
+	return check_cq(b, ask);
+}
+
+/**
+ * rxpost_binding_create() - find a receiver's device and see what it allows
+ * @rcv: the receiver; its device name and max_conns are filled in
+ * @ask: the request, for refusals
+ *
+ * Binds the listener's id, but lets nobody in. Context: process, rxpost_mutex
+ * held. Return: 0; a negative errno, refused in words, with nothing left behind.
+ */
+int rxpost_binding_create(struct rxpost_receiver *rcv,
+			  const struct rxpost_ask *ask)
+{
+	struct rxpost_binding *b;
+	int ret;
+
+	if (rcv->cfg.device[0] && !device_exists(rcv->cfg.device))
+		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_DEVICE,
+				     "no RDMA device %s; see rxctl link show",
+				     rcv->cfg.device);
+	b = kzalloc(sizeof(*b), GFP_KERNEL);
+	if (!b)
+		return -ENOMEM;
+	kref_init(&b->ref);
+	init_completion(&b->gone);
+	b->rcv = rcv;
+	ret = rxpost_listener_create(b, ask);
+	if (ret)
+		goto free_binding;
+	ret = check_name(b, ask);
+	if (!ret)
+		ret = check_limits(b, ask);
+	if (ret)
+		goto destroy_listener;
+	rcv->binding = b;
+	return 0;
+
+destroy_listener:
+	rdma_destroy_id(b->listener);
+free_binding:
+	kref_put(&b->ref, free_binding);
+	return ret;
+}
+
+static void destroy_pollers(struct rxpost_binding *b)
+{
+	while (b->nr_pollers) {
+		struct rxpost_poller *p = b->pollers[--b->nr_pollers];
+
+		rxpost_histograms_add(&b->rcv->past_hist, &p->hist);
+		rxpost_poller_destroy(p);
+	}
+}
+
+static int create_pollers(struct rxpost_binding *b)
+{
+	const struct rxpost_config *cfg = &b->rcv->cfg;
+
+	while (b->nr_pollers < cfg->pollers) {
+		struct rxpost_poller *p;
+
+		p = rxpost_poller_create(b, b->nr_pollers, cqe_per_poller(cfg));
+		if (IS_ERR(p))
+			return PTR_ERR(p);
+		b->pollers[b->nr_pollers++] = p;
+		b->rcv->cqe = p->cq->cqe;
+	}
+	return 0;
+}
+
+/**
+ * rxpost_binding_start() - make PD and pollers, and listen
+ * @rcv: the receiver, complete but for this
+ * @ask: the request, for refusals
+ *
+ * Context: process, rxpost_mutex held. Return: 0 or a negative errno; on an
+ * error the caller calls rxpost_binding_abort().
+ */
+int rxpost_binding_start(struct rxpost_receiver *rcv,
+			 const struct rxpost_ask *ask)
+{
+	struct rxpost_binding *b = rcv->binding;
+	int ret;
+
+	b->pd = ib_alloc_pd(b->dev, 0);
+	if (IS_ERR(b->pd)) {
+		ret = PTR_ERR(b->pd);
+		b->pd = NULL;
+		return rxpost_refuse(ask, ret, 0, "%s gives no PD (error %d)",
+				     rcv->cfg.device, ret);
+	}
+	ret = create_pollers(b);
+	if (ret)
+		return rxpost_refuse(ask, ret, 0,
+				     "cannot make poller %u on %s (error %d)",
+				     b->nr_pollers, rcv->cfg.device, ret);
+	rcv->rnr_effective_us = rxpost_rnr_effective_us(b->dev,
+							rcv->cfg.rnr_timer_us);
+	return rxpost_listener_start(b, ask);
+}
+
+/*
+ * A provider's destroy is not bounded by us: rxe waits up to 50 s, siw for
+ * good. Nothing may be freed before it returns, so say what is waited for.
+ */
+static void await_conns(struct rxpost_binding *b)
+{
+	struct rxpost_receiver *rcv = b->rcv;
+
+	while (!wait_event_timeout(rcv->conns_gone,
+				   !READ_ONCE(rcv->nr_conns), PATIENCE))
+		pr_warn("%s: %s: %u connections still wait for the provider to destroy their QPs\n",
+			rcv->cfg.name, dev_name(&b->dev->dev),
+			READ_ONCE(rcv->nr_conns));
+	/* The last one leaves the lock only after its wake-up. */
+	spin_lock(&rcv->lock);
+	spin_unlock(&rcv->lock);
+}
+
+/* Listener, connections, pollers, PD: in that order. */
+static void take_down(struct rxpost_binding *b, const char *reason)
+{
+	struct rxpost_receiver *rcv = b->rcv;
+
+	spin_lock(&rcv->lock);
+	rcv->admitting = false;
+	spin_unlock(&rcv->lock);
+	/* Waits for a running handler; after it there is no new connection. */
+	rdma_destroy_id(b->listener);
+	rxpost_conns_kill(rcv, NULL, reason);
+	await_conns(b);
+	destroy_pollers(b);
+	if (b->pd)
+		ib_dealloc_pd(b->pd);
+}
+
+/**
+ * rxpost_binding_abort() - undo rxpost_binding_create() and a failed start
+ * @rcv: the receiver, not on the list yet
+ *
+ * Connections that came in meanwhile end like any other.
+ * Context: process; rxpost_mutex may be held, since the receiver has had no
+ * time to gather connections that would take long.
+ */
+void rxpost_binding_abort(struct rxpost_receiver *rcv)
+{
+	struct rxpost_binding *b = rcv->binding;
+
+	take_down(b, "the receiver could not be made");
+	rcv->binding = NULL;
+	kref_put(&b->ref, free_binding);
+}
+
+/* The binding with a reference, and whether the caller is to take it down. */
+static struct rxpost_binding *claim(struct rxpost_receiver *rcv, bool *mine)
+{
+	struct rxpost_binding *b;
+
+	mutex_lock(&rxpost_mutex);
+	b = rcv->binding;
+	if (b) {
+		kref_get(&b->ref);
+		*mine = !b->claimed;
+		b->claimed = true;
+	}
+	mutex_unlock(&rxpost_mutex);
+	return b;
+}
+
+/**
+ * rxpost_binding_teardown() - take a receiver off its device
+ * @rcv: the receiver; the caller holds a reference
+ * @reason: why, for the connections' events
+ *
+ * On return nothing of the receiver is left on the device, whoever took it off.
+ * Context: process, sleeps; no lock held.
+ */
+void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason)
+{
+	struct rxpost_binding *b;
+	bool mine;
+
+	b = claim(rcv, &mine);
+	if (!b)
+		return;
+	if (mine) {
+		take_down(b, reason);
+		mutex_lock(&rxpost_mutex);
+		rcv->binding = NULL;
+		mutex_unlock(&rxpost_mutex);
+		complete_all(&b->gone);
+		kref_put(&b->ref, free_binding);
+	} else {
+		/* As long as the other one takes: see await_conns(). */
+		wait_for_completion(&b->gone);
+	}
+	kref_put(&b->ref, free_binding);
+}
+
+/**
+ * rxpost_binding_kick() - let a receiver's pollers see a changed configuration
+ * @rcv: the receiver
+ *
+ * Context: process, rxpost_mutex held.
+ */
+void rxpost_binding_kick(struct rxpost_receiver *rcv)
+{
+	struct rxpost_binding *b = rcv->binding;
+	u32 i;
+
+	lockdep_assert_held(&rxpost_mutex);
+	if (!b || b->claimed)
+		return;
+	for (i = 0; i < b->nr_pollers; i++)
+		rxpost_poller_kick(b->pollers[i]);
+}
+
+static int add_device(struct ib_device *dev)
+{
+	struct rxpost_device *known = kzalloc(sizeof(*known), GFP_KERNEL);
+
+	if (!known)
+		return -ENOMEM;
+	ib_set_client_data(dev, &rxpost_client, known);
+	return 0;
+}
+
+/* A receiver on @dev, with a reference. */
+static struct rxpost_receiver *next_on_device(const struct ib_device *dev)
+{
+	struct rxpost_receiver *rcv;
+
+	lockdep_assert_held(&rxpost_mutex);
+	list_for_each_entry(rcv, &rxpost_receivers, node) {
+		if (rcv->binding && rcv->binding->dev == dev) {
+			rxpost_receiver_get(rcv);
+			return rcv;
+		}
+	}
+	return NULL;
+}
+
+static void lose_device(struct rxpost_receiver *rcv, const char *name)
+{
+	bool closing;
+
+	rxpost_binding_teardown(rcv, "the device is being removed");
+	mutex_lock(&rxpost_mutex);
+	closing = rcv->state == RXPOST_RECEIVER_STATE_CLOSING;
+	if (!closing)
+		rcv->state = RXPOST_RECEIVER_STATE_NO_DEVICE;
+	mutex_unlock(&rxpost_mutex);
+	if (!closing)
+		rxpost_event(RXPOST_EVENT_TYPE_DEVICE_GONE, rcv, NULL,
+			     "%s was removed", name);
+}
+
+/*
+ * Runs before the CM's own removal (clients go last in, first out), so no id of
+ * ours is left when the CM comes to look for them.
+ */
+static void remove_device(struct ib_device *dev, void *data)
+{
+	struct rxpost_device *known = data;
+	struct rxpost_receiver *rcv;
+
+	mutex_lock(&rxpost_mutex);
+	known->going = true;
+	while ((rcv = next_on_device(dev))) {
+		mutex_unlock(&rxpost_mutex);
+		lose_device(rcv, dev_name(&dev->dev));
+		rxpost_receiver_put(rcv);
+		mutex_lock(&rxpost_mutex);
+	}
+	ib_set_client_data(dev, &rxpost_client, NULL);
+	mutex_unlock(&rxpost_mutex);
+	kfree(known);
+}
+
+/**
+ * rxpost_devices_register() - hear of devices that come and go
+ *
+ * Context: process, may sleep. Return: 0 or a negative errno.
+ */
+int rxpost_devices_register(void)
+{
+	return ib_register_client(&rxpost_client);
+}
+
+/**
+ * rxpost_devices_unregister() - hear of them no more
+ *
+ * Context: process, may sleep; there is no receiver left.
+ */
+void rxpost_devices_unregister(void)
+{
+	ib_unregister_client(&rxpost_client);
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * conn.c - connections: accept, QP, disconnect, ordered end.
+ *
+ * With listen.c the only code that knows rdma_cm. A connection is made by the
+ * handler of its connect request and from then on belongs to the receiver's
+ * worker, a kthread_worker, which runs its few jobs one at a time: accept_work,
+ * teardown_work, expire_work, finish_work. So none of them needs a lock against
+ * another, and none runs in a handler, where rdma_destroy_id() would deadlock.
+ *
+ * The end of a connection, whoever asks for it (rxpost_conn_kill()):
+ *	teardown_work	no more posts; rdma_disconnect(), then the QP to ERR (the
+ *			other way round is an abort on siw); the poller drains
+ *	poller		detaches at outstanding 0
+ *	expire_work	after drain-timeout-ms: the poller detaches anyway
+ *	finish_work	QP destroyed, then slots reclaimed, unmapped and freed,
+ *			then the id destroyed
+ * Nothing here waits for a completion; the worker stays free for others.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_cm.h>
+
+#include "rxpost.h"
+#include "trace.h"
+
+static void set_state(struct rxpost_conn *conn, enum rxpost_conn_state state)
+{
+	spin_lock(&conn->rcv->lock);
+	/* States only advance: an ESTABLISHED that comes late changes nothing. */
+	if (state > conn->state)
+		conn->state = state;
+	spin_unlock(&conn->rcv->lock);
+	trace_rxpost_conn_state(conn->rcv->id, conn->index, conn->qpn, state);
+}
+
+/**
+ * rxpost_conn_kill() - end a connection, once
+ * @conn: the connection
+ * @fmt: why, in words; the first caller's stand
+ *
+ * Context: any, does not sleep.
+ */
+void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
+{
+	va_list args;
+
+	if (test_and_set_bit(RXPOST_CONN_DYING, &conn->flags))
+		return;
+	va_start(args, fmt);
+	vsnprintf(conn->reason, sizeof(conn->reason), fmt, args);
+	va_end(args);
+	kthread_queue_work(conn->rcv->worker, &conn->teardown_work);
+}
+
+/**
+ * rxpost_conns_kill() - end all connections of a receiver or of one poller
+ * @rcv: the receiver
+ * @poller: only those on this poller, or NULL for all
+ * @reason: why
+ *
+ * Context: process, does not sleep.
+ */
+void rxpost_conns_kill(struct rxpost_receiver *rcv,
+		       struct rxpost_poller *poller, const char *reason)
+{
+	struct rxpost_conn *conn;
+	u32 i;
+
+	spin_lock(&rcv->lock);
+	for (i = 0; rcv->nr_conns && i < rcv->cfg.max_conns; i++) {
+		conn = rcv->conn_by_index[i];
+		if (conn && (!poller || conn->poller == poller))
+			rxpost_conn_kill(conn, "%s", reason);
+	}
+	spin_unlock(&rcv->lock);
+}
+
+static void on_established(struct rxpost_conn *conn)
+{
+	set_state(conn, RXPOST_CONN_STATE_LIVE);
+	spin_lock(&conn->rcv->lock);
+	conn->rcv->accepted++;
+	spin_unlock(&conn->rcv->lock);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_UP, conn->rcv, conn,
+		     "%s", conn->foreign ? "not an rxpost sender" : "");
+}
+
+/* Never destroys the id, so always returns 0: the worker does, in order. */
+static int on_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rxpost_conn *conn = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(conn);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rxpost_conn_kill(conn, "the peer disconnected");
+		break;
+	default:
+		rxpost_conn_kill(conn, "%s (%d)", rdma_event_msg(event->event),
+				 event->status);
+	}
+	return 0;
+}
+
+/* May come in an interrupt. */
+static void on_qp_event(struct ib_event *event, void *context)
+{
+	struct rxpost_conn *conn = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		/* Data came before the CM's RTU did. */
+		rdma_notify(conn->id, event->event);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		rxpost_conn_kill(conn, "QP event: %s",
+				 ib_event_msg(event->event));
+		break;
+	default:
+		break;
+	}
+}
+
+static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
+{
+	u32 asked = rxpost_fault_value(RXPOST_FAULT_GRANT);
+	u32 slots = conn->rcv->cfg.depth_max;
+	struct ib_qp_init_attr attr = {
+		.event_handler = on_qp_event,
+		.qp_context = conn,
+		.send_cq = conn->poller->cq,
+		.recv_cq = conn->poller->cq,
+		.cap = {
+			.max_send_wr = RXPOST_SQ_WR,
+			.max_recv_wr = asked ?: slots,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int ret = rdma_create_qp(conn->id, pd, &attr);
+
+	if (ret)
+		return ret;
+	conn->queue.qp = conn->id->qp;
+	conn->qpn = conn->id->qp->qp_num;
+	conn->rq_granted = attr.cap.max_recv_wr;
+	/* Below what is going to be posted; drivers may give more, not less. */
+	if (!asked && (attr.cap.max_recv_wr < slots || !attr.cap.max_recv_sge))
+		return -ENOSPC;
+	return 0;
+}
+
+/* The first fill, by the poller, while the QP is in INIT: before any peer can send. */
+static int attach(struct rxpost_conn *conn)
+{
+	struct rxpost_published pub;
+
+	conn->attached = true;
+	rxpost_poller_command(conn, RXPOST_CMD_ATTACH);
+	if (!wait_for_completion_timeout(&conn->filled, RXPOST_FILL_TIMEOUT))
+		return -ETIMEDOUT;
+	rxpost_read_conn(conn, &pub);
+	/* An empty queue would refuse every message. */
+	return pub.ledger.outstanding ? 0 : -ENOBUFS;
+}
+
+static int open_conn(struct rxpost_conn *conn)
+{
+	struct ib_pd *pd = conn->poller->binding->pd;
+	int ret;
+
+	ret = rxpost_queue_init(&conn->queue, conn, pd);
+	if (ret)
+		return ret;
+	ret = create_qp(conn, pd);
+	if (ret)
+		return ret;
+	return attach(conn);
+}
+
+/*
+ * The CM lets the peer write (6.12 core/cm.c:4121). There is no key it could
+ * write with, but a receiver should not allow what it does not want.
+ */
+static void forbid_remote_access(struct rxpost_conn *conn)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.qp_access_flags = IB_ACCESS_LOCAL_WRITE,
+	};
+	int ret;
+
+	/* iWARP's QP is not in RTS before the peer's first message. */
+	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num))
+		return;
+	ret = ib_modify_qp(conn->queue.qp, &attr,
+			   IB_QP_STATE | IB_QP_ACCESS_FLAGS);
+	if (ret)
+		rxpost_conn_kill(conn, "cannot forbid remote access (%d)", ret);
+}
+
+static int accept_peer(struct rxpost_conn *conn)
+{
+	const struct rxpost_config *cfg = &conn->rcv->cfg;
+	struct rdma_conn_param param = {
+		.rnr_retry_count = cfg->rnr_retry,
+	};
+	int ret;
+
+	ret = rdma_set_min_rnr_timer(conn->id, cfg->rnr_code);
+	if (ret)
+		return ret;
+	set_state(conn, RXPOST_CONN_STATE_FILLED);
+	rdma_lock_handler(conn->id);
+	ret = rdma_accept(conn->id, &param);
+	conn->answered = true;
+	conn->accepted = !ret;
+	if (!ret)
+		forbid_remote_access(conn);
+	rdma_unlock_handler(conn->id);
+	return ret;
+}
+
+static void accept_conn(struct kthread_work *work)
+{
+	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
+						accept_work);
+	int ret;
+
+	/* The receiver may be closing, or the peer gone, already. */
+	if (test_bit(RXPOST_CONN_DYING, &conn->flags))
+		return;
+	ret = open_conn(conn);
+	if (!ret)
+		ret = accept_peer(conn);
+	if (!ret)
+		return;
+	spin_lock(&conn->rcv->lock);
+	conn->rcv->rejected++;
+	spin_unlock(&conn->rcv->lock);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_REJECTED, conn->rcv, conn,
+		     "%pISpc: cannot accept (%d)", &conn->peer, ret);
+	rxpost_conn_kill(conn, "not accepted (%d)", ret);
+}
+
+static void remove_conn(struct rxpost_conn *conn)
+{
+	struct rxpost_receiver *rcv = conn->rcv;
+
+	spin_lock(&rcv->lock);
+	rcv->conn_by_index[conn->index] = NULL;
+	rcv->nr_conns--;
+	rxpost_fold_conn(rcv, conn);
+	/* Under the lock: whoever sees 0 may free the receiver's binding. */
+	wake_up(&rcv->conns_gone);
+	spin_unlock(&rcv->lock);
+	kfree(conn);
+}
+
+/* Nobody else knows the connection any more but readers under the lock. */
+static void finish(struct rxpost_conn *conn)
+{
+	set_state(conn, RXPOST_CONN_STATE_DEAD);
+	if (conn->queue.qp)
+		rdma_destroy_qp(conn->id);
+	rxpost_queue_free(&conn->queue, conn);
+	rxpost_publish(conn);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_DOWN, conn->rcv, conn, "%s",
+		     conn->reason);
+	rdma_destroy_id(conn->id);
+	remove_conn(conn);
+}
+
+static void finish_conn(struct kthread_work *work)
+{
+	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
+						finish_work);
+
+	kthread_cancel_delayed_work_sync(&conn->expire_work);
+	/* The poller may have the expiry in hand still; it does not sleep. */
+	if (conn->expired)
+		wait_for_completion(&conn->expire_seen);
+	finish(conn);
+}
+
+/**
+ * rxpost_conn_detached() - a poller lets go of a connection
+ * @conn: the connection; the poller touches it no more
+ *
+ * Context: poller thread, does not sleep.
+ */
+void rxpost_conn_detached(struct rxpost_conn *conn)
+{
+	kthread_queue_work(conn->rcv->worker, &conn->finish_work);
+}
+
+static void expire_drain(struct kthread_work *work)
+{
+	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
+						expire_work.work);
+	struct rxpost_published pub;
+
+	rxpost_read_conn(conn, &pub);
+	conn->expired = true;
+	rxpost_poller_command(conn, RXPOST_CMD_EXPIRE);
+	rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
+		     "%u receives outstanding after %u ms",
+		     pub.ledger.outstanding,
+		     READ_ONCE(conn->rcv->cfg.drain_timeout_ms));
+}
+
+/* From here on the peer knows, and the device flushes. */
+static void disconnect(struct rxpost_conn *conn)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	rdma_lock_handler(conn->id);
+	set_state(conn, RXPOST_CONN_STATE_DRAINING);
+	set_bit(RXPOST_CONN_NO_POST, &conn->flags);
+	if (conn->accepted)
+		rdma_disconnect(conn->id);
+	else if (!conn->answered)
+		rdma_reject(conn->id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
+	/* Both may fail when the peer was faster; the QP must flush anyway. */
+	if (conn->queue.qp)
+		ib_modify_qp(conn->queue.qp, &attr, IB_QP_STATE);
+	rdma_unlock_handler(conn->id);
+}
+
+static void teardown_conn(struct kthread_work *work)
+{
+	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
+						teardown_work);
+	u32 ms = READ_ONCE(conn->rcv->cfg.drain_timeout_ms);
+
+	disconnect(conn);
+	if (!conn->attached) {
+		finish(conn);
+		return;
+	}
+	rxpost_poller_command(conn, RXPOST_CMD_DRAIN);
+	kthread_queue_delayed_work(conn->rcv->worker, &conn->expire_work,
+				   msecs_to_jiffies(ms));
+}
+
+/* The index is what a wr_id and a poller know a connection by. */
+static int insert_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn)
+{
+	u32 i;
+
+	lockdep_assert_held(&rcv->lock);
+	if (!rcv->admitting)
+		return -ESHUTDOWN;
+	for (i = 0; i < rcv->cfg.max_conns; i++) {
+		if (rcv->conn_by_index[i])
+			continue;
+		conn->index = i;
+		conn->generation = ++rcv->generations[i] &
+				   RXPOST_GENERATION_MASK;
+		rcv->conn_by_index[i] = conn;
+		rcv->nr_conns++;
+		return 0;
+	}
+	return -ECONNREFUSED;
+}
+
+static void init_conn(struct rxpost_conn *conn, struct rxpost_receiver *rcv,
+		      struct rdma_cm_id *id)
+{
+	conn->rcv = rcv;
+	conn->id = id;
+	conn->born_ns = ktime_get_ns();
+	memcpy(&conn->peer, &id->route.addr.dst_addr, sizeof(conn->peer));
+	kthread_init_work(&conn->accept_work, accept_conn);
+	kthread_init_work(&conn->teardown_work, teardown_conn);
+	kthread_init_delayed_work(&conn->expire_work, expire_drain);
+	kthread_init_work(&conn->finish_work, finish_conn);
+	init_completion(&conn->filled);
+	init_completion(&conn->expire_seen);
+	INIT_LIST_HEAD(&conn->waiting_node);
+	INIT_LIST_HEAD(&conn->retry_node);
+	seqcount_init(&conn->published.seq);
+	conn->queue.counters.lowest = U32_MAX;
+	conn->published.counters.lowest = U32_MAX;
+}
+
+/**
+ * rxpost_conn_create() - make a connection for a connect request
+ * @b: the binding whose listener heard it
+ * @id: the request's id; on success its context and handler are ours
+ *
+ * Context: the request's handler. Return: the connection, which the caller
+ * queues for acceptance, or an ERR_PTR.
+ */
+struct rxpost_conn *rxpost_conn_create(struct rxpost_binding *b,
+				       struct rdma_cm_id *id)
+{
+	struct rxpost_receiver *rcv = b->rcv;
+	struct rxpost_conn *conn;
+	int ret;
+
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	init_conn(conn, rcv, id);
+	spin_lock(&rcv->lock);
+	ret = insert_conn(rcv, conn);
+	conn->poller = b->pollers[conn->index % b->nr_pollers];
+	spin_unlock(&rcv->lock);
+	if (ret) {
+		kfree(conn);
+		return ERR_PTR(ret);
+	}
+	id->context = conn;
+	id->event_handler = on_conn_event;
+	return conn;
+}

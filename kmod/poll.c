@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * poll.c - one CQ and the thread that polls it.
+ *
+ * The thread owns every connection attached to it: it alone posts to their
+ * queues, judges their completions and keeps their books. Others reach it by
+ * rxpost_poller_command() and rxpost_poller_kick(). A turn is: commands, up to
+ * budget completions, one repost pass over the connections that were touched,
+ * then those whose time has come. Nothing in a turn allocates or sleeps.
+ *
+ * Waiting. An empty CQ is spun on for spin-us (hybrid) or for ever (busy, while
+ * a connection exists), then armed, polled once more, because a completion may
+ * have come between the last poll and the arming, and slept on. The sleep ends
+ * with a completion, a command or the nearest deadline of repost.c.
+ */
+#include <linux/hrtimer.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "rxpost.h"
+#include "trace.h"
+
+static void wake(struct rxpost_poller *p)
+{
+	WRITE_ONCE(p->notified, true);
+	wake_up_process(p->task);
+}
+
+/* On rxe (6.12) this runs under the CQ's lock with interrupts off. */
+static void on_completion(struct ib_cq *cq, void *context)
+{
+	wake(context);
+}
+
+static void on_cq_event(struct ib_event *event, void *context)
+{
+	struct rxpost_poller *p = context;
+
+	if (event->event != IB_EVENT_CQ_ERR)
+		return;
+	WRITE_ONCE(p->cq_failed, true);
+	wake(p);
+}
+
+static void touch(struct rxpost_conn *conn, struct rxpost_conn **touched)
+{
+	if (conn->touched)
+		return;
+	conn->touched = true;
+	conn->next_touched = *touched;
+	*touched = conn;
+}
+
+/*
+ * The connection and slot a completion is for, or NULL: then it is for nobody,
+ * is counted, and changes nothing. wc->qp is not looked at: it may be gone.
+ */
+static struct rxpost_conn *find_conn(struct rxpost_poller *p,
+				     const struct ib_wc *wc)
+{
+	u32 index = FIELD_GET(RXPOST_WR_CONN, wc->wr_id);
+	u32 kind = FIELD_GET(RXPOST_WR_KIND, wc->wr_id);
+	struct rxpost_conn *conn;
+	bool stale;
+
+	if (likely(kind == RXPOST_WR_RECV && index < p->rcv->cfg.max_conns)) {
+		u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
+		u32 gen = FIELD_GET(RXPOST_WR_GENERATION, wc->wr_id);
+
+		conn = p->conns[index];
+		stale = !conn || conn->generation != gen;
+		if (likely(!stale && rxpost_account_is(&conn->queue.account,
+						       slot,
+						       RXPOST_SLOT_POSTED)))
+			return conn;
+	} else {
+		stale = false;
+	}
+
+	if (stale)
+		p->hist.stale++;
+	else
+		p->hist.bogus++;
+	trace_rxpost_unexpected(wc->wr_id, wc->status, stale);
+	return NULL;
+}
+
+static void receive(struct rxpost_poller *p, struct rxpost_conn *conn,
+		    const struct ib_wc *wc, u32 i)
+{
+	struct rxpost_queue *q = &conn->queue;
+	struct rxpost_slot *slot = &q->slots[i];
+	u32 len = wc->byte_len;
+
+	conn->last_rx_ns = p->now_ns;
+	if (unlikely(wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)) {
+		/* An RDMA WRITE: byte_len is not about this buffer. */
+		q->counters.imm++;
+	} else {
+		len = min(len, q->slot_size);
+		ib_dma_sync_single_for_cpu(q->dev, slot->sge.addr, len,
+					   DMA_FROM_DEVICE);
+		q->counters.messages++;
+		q->counters.bytes += len;
+		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM))
+			q->counters.imm++;
+		rxpost_sink(conn, slot, len);
+	}
+	rxpost_account_complete(&q->account, i);
+}
+
+/* The QP is in ERR, or will be: nothing more is posted to it. */
+static void fail(struct rxpost_conn *conn, const struct ib_wc *wc)
+{
+	if (conn->failed)
+		return;
+	conn->failed = true;
+	if (conn->draining)
+		return;
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		rxpost_conn_kill(conn, "receives were flushed");
+	else if (wc->status == IB_WC_LOC_LEN_ERR)
+		rxpost_conn_kill(conn, "message larger than slot: slot %u bytes (%s)",
+				 conn->queue.slot_size,
+				 ib_wc_status_msg(wc->status));
+	else
+		rxpost_conn_kill(conn, "receive failed: %s, vendor code 0x%x, slot %u bytes",
+				 ib_wc_status_msg(wc->status), wc->vendor_err,
+				 conn->queue.slot_size);
+}
+
+static void note_level(struct rxpost_conn *conn)
+{
+	struct rxpost_queue *q = &conn->queue;
+	u32 level = q->account.ledger.outstanding;
+
+	if (conn->failed || conn->draining)
+		return;
+	if (level < q->counters.lowest)
+		q->counters.lowest = level;
+	if (unlikely(!level))
+		q->counters.empty++;
+}
+
+static void complete_one(struct rxpost_poller *p, const struct ib_wc *wc,
+			 struct rxpost_conn **touched)
+{
+	u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
+	struct rxpost_conn *conn = find_conn(p, wc);
+
+	if (unlikely(!conn))
+		return;
+	p->hist.status[min_t(u32, wc->status, RXPOST_WC_STATUSES - 1)]++;
+	trace_rxpost_complete(conn->qpn, slot, wc->status, wc->byte_len);
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		receive(p, conn, wc, slot);
+	} else {
+		if (wc->status == IB_WC_WR_FLUSH_ERR)
+			rxpost_account_flush(&conn->queue.account, slot);
+		else
+			rxpost_account_fail(&conn->queue.account, slot);
+		fail(conn, wc);
+	}
+	note_level(conn);
+	touch(conn, touched);
+}
+
+/* The fault points of a completion; true when it is not to be seen now. */
+static bool faulty(struct rxpost_poller *p, const struct ib_wc *wc,
+		   struct rxpost_conn **touched)
+{
+	if (wc->status == IB_WC_SUCCESS && rxpost_fault(RXPOST_FAULT_LOSE))
+		return true;
+	if (wc->status == IB_WC_WR_FLUSH_ERR &&
+	    p->late.n < ARRAY_SIZE(p->late.wc) &&
+	    rxpost_fault(RXPOST_FAULT_LATE)) {
+		p->late.wc[p->late.n++] = *wc;
+		return true;
+	}
+	if (rxpost_fault(RXPOST_FAULT_REPEAT))
+		complete_one(p, wc, touched);
+	return false;
+}
+
+static void complete_late(struct rxpost_poller *p,
+			  struct rxpost_conn **touched)
+{
+	if (!p->late.due)
+		return;
+	p->late.due = false;
+	while (p->late.n)
+		complete_one(p, &p->late.wc[--p->late.n], touched);
+}
+
+static void detach(struct rxpost_poller *p, struct rxpost_conn *conn)
+{
+	p->conns[conn->index] = NULL;
+	p->nr_conns--;
+	rxpost_repost_forget(conn);
+	rxpost_publish(conn);
+	/* Not ours from here on: the worker may free it at any moment. */
+	rxpost_conn_detached(conn);
+}
+
+static void attach(struct rxpost_poller *p, struct rxpost_conn *conn)
+{
+	p->conns[conn->index] = conn;
+	p->nr_conns++;
+	conn->due = true;
+	rxpost_repost(p, conn);
+	conn->queue.counters.lowest = conn->queue.account.ledger.outstanding;
+	rxpost_publish(conn);
+	p->late.due = true;
+	complete(&conn->filled);
+}
+
+static void drain(struct rxpost_poller *p, struct rxpost_conn *conn,
+		  bool expired)
+{
+	conn->draining = true;
+	rxpost_repost_forget(conn);
+	if (!conn->queue.account.ledger.outstanding || expired ||
+	    rxpost_fault(RXPOST_FAULT_EXPIRE))
+		detach(p, conn);
+	else
+		rxpost_publish(conn);
+}
+
+static void obey(struct rxpost_poller *p, struct rxpost_conn *conn)
+{
+	/* Whoever sets a bit after this queues the connection anew. */
+	unsigned long cmds = xchg(&conn->commands, 0);
+	u32 index = conn->index;
+
+	if (cmds & BIT(RXPOST_CMD_ATTACH))
+		attach(p, conn);
+	/* An expiry may find that the connection has just detached. */
+	if (cmds & (BIT(RXPOST_CMD_DRAIN) | BIT(RXPOST_CMD_EXPIRE)) &&
+	    p->conns[index] == conn)
+		drain(p, conn, cmds & BIT(RXPOST_CMD_EXPIRE));
+	/* Whoever expired it frees it only after this. */
+	if (cmds & BIT(RXPOST_CMD_EXPIRE))
+		complete(&conn->expire_seen);
+}
+
+static bool obey_all(struct rxpost_poller *p)
+{
+	struct llist_node *list = llist_del_all(&p->commands);
+	struct rxpost_conn *conn, *next;
+
+	if (likely(!list))
+		return false;
+	list = llist_reverse_order(list);
+	llist_for_each_entry_safe(conn, next, list, command_node)
+		obey(p, conn);
+	return true;
+}
+
+/* A new target: look at every connection once. */
+static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
+{
+	u32 i;
+
+	if (likely(!READ_ONCE(p->kicked)))
+		return false;
+	/* Cleared first: a kick that comes now is not lost. */
+	smp_store_mb(p->kicked, false);
+	for (i = 0; i < p->rcv->cfg.max_conns; i++) {
+		if (!p->conns[i])
+			continue;
+		p->conns[i]->due = true;
+		touch(p->conns[i], touched);
+	}
+	return true;
+}
+
+static void obey_cq_failure(struct rxpost_poller *p)
+{
+	if (likely(!READ_ONCE(p->cq_failed)))
+		return;
+	WRITE_ONCE(p->cq_failed, false);
+	rxpost_conns_kill(p->rcv, p, "the completion queue failed");
+}
+
+/* After the turn's completions: one repost pass, then the books are shown. */
+static void settle(struct rxpost_poller *p, struct rxpost_conn *touched)
+{
+	while (touched) {
+		struct rxpost_conn *conn = touched;
+
+		touched = conn->next_touched;
+		conn->touched = false;
+		rxpost_repost(p, conn);
+		if (unlikely(conn->draining &&
+			     !conn->queue.account.ledger.outstanding))
+			detach(p, conn);
+		else
+			rxpost_publish(conn);
+	}
+}
+
+static bool timed_work(struct rxpost_poller *p)
+{
+	if (list_empty(&p->waiting) && list_empty(&p->retry))
+		return false;
+	return rxpost_repost_due(p);
+}
+
+/* One turn; whether there was anything to do. */
+static bool turn(struct rxpost_poller *p)
+{
+	struct rxpost_conn *touched = NULL;
+	bool worked;
+	int n, i;
+
+	worked = obey_all(p);
+	worked |= obey_kick(p, &touched);
+	obey_cq_failure(p);
+	if (static_branch_unlikely(&rxpost_faults))
+		complete_late(p, &touched);
+
+	n = ib_poll_cq(p->cq, READ_ONCE(p->rcv->cfg.budget), p->wc);
+	p->now_ns = ktime_get_ns();
+	for (i = 0; i < n; i++) {
+		if (static_branch_unlikely(&rxpost_faults) &&
+		    faulty(p, &p->wc[i], &touched))
+			continue;
+		complete_one(p, &p->wc[i], &touched);
+	}
+	if (n > 0)
+		p->hist.polls++;
+	settle(p, touched);
+	worked |= timed_work(p);
+	return worked || n > 0;
+}
+
+static bool may_spin(struct rxpost_poller *p)
+{
+	const struct rxpost_config *cfg = &p->rcv->cfg;
+
+	switch (READ_ONCE(cfg->poll_mode)) {
+	case RXPOST_POLL_MODE_BUSY:
+		return p->nr_conns;
+	case RXPOST_POLL_MODE_HYBRID:
+		return p->now_ns - p->busy_ns <
+		       (u64)READ_ONCE(cfg->spin_us) * NSEC_PER_USEC;
+	default:
+		return false;
+	}
+}
+
+static void sleep(struct rxpost_poller *p)
+{
+	u64 when = rxpost_repost_deadline(p);
+	ktime_t expires = ns_to_ktime(when);
+
+	set_current_state(TASK_IDLE);
+	/* Pairs with wake(): either it is seen here or it wakes the thread. */
+	if (!READ_ONCE(p->notified) && !kthread_should_stop()) {
+		p->hist.sleeps++;
+		schedule_hrtimeout_range(when == U64_MAX ? NULL : &expires,
+					 20 * NSEC_PER_USEC, HRTIMER_MODE_ABS);
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+/* The CQ was empty: spin, or arm it, or, armed and still empty, sleep. */
+static void idle(struct rxpost_poller *p)
+{
+	if (p->armed) {
+		sleep(p);
+		p->armed = false;
+		return;
+	}
+	if (may_spin(p)) {
+		cpu_relax();
+		return;
+	}
+	WRITE_ONCE(p->notified, false);
+	/* Commands that came before the line above are looked at once more. */
+	smp_mb();
+	if (ib_req_notify_cq(p->cq, IB_CQ_NEXT_COMP |
+				    IB_CQ_REPORT_MISSED_EVENTS) == 0)
+		p->armed = true;
+}
+
+static int poll_thread(void *data)
+{
+	struct rxpost_poller *p = data;
+
+	while (!kthread_should_stop()) {
+		if (turn(p)) {
+			p->busy_ns = p->now_ns;
+			p->armed = false;
+		} else {
+			idle(p);
+		}
+		cond_resched_tasks_rcu_qs();
+	}
+	return 0;
+}
+
+/**
+ * rxpost_poller_command() - ask a connection's poller for something
+ * @conn: the connection; the caller keeps it from being freed
+ * @cmd: what is asked
+ *
+ * Context: any, does not sleep. The poller answers through @conn: filled for
+ * an attach, rxpost_conn_detached() for a drain.
+ */
+void rxpost_poller_command(struct rxpost_conn *conn,
+			   enum rxpost_conn_command cmd)
+{
+	struct rxpost_poller *p = conn->poller;
+
+	set_bit(cmd, &conn->commands);
+	if (!test_and_set_bit(RXPOST_CMD_QUEUED, &conn->commands))
+		llist_add(&conn->command_node, &p->commands);
+	wake(p);
+}
+
+/**
+ * rxpost_poller_kick() - let a poller see a changed configuration
+ * @p: the poller
+ *
+ * Context: any, does not sleep.
+ */
+void rxpost_poller_kick(struct rxpost_poller *p)
+{
+	WRITE_ONCE(p->kicked, true);
+	wake(p);
+}
+
+static int create_thread(struct rxpost_poller *p)
+{
+	struct task_struct *task;
+
+	task = kthread_create_on_node(poll_thread, p,
+				      ibdev_to_node(p->binding->dev),
+				      "rxpost_%s/%u", p->rcv->cfg.name,
+				      p->index);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	p->task = get_task_struct(task);
+	return 0;
+}
+
+static int create_cq(struct rxpost_poller *p, u32 cqe)
+{
+	struct ib_device *dev = p->binding->dev;
+	struct ib_cq_init_attr attr = {
+		.cqe = cqe,
+		.comp_vector = p->index % dev->num_comp_vectors,
+	};
+	struct ib_cq *cq = ib_create_cq(dev, on_completion, on_cq_event, p,
+					&attr);
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	p->cq = cq;
+	return 0;
+}
+
+/**
+ * rxpost_poller_create() - make a CQ and start its thread
+ * @b: the binding it is for; its rcv and dev are set
+ * @index: its place in the binding
+ * @cqe: completions that can be outstanding at once
+ *
+ * Context: process, may sleep. Return: the poller or an ERR_PTR; the caller
+ * ends it with rxpost_poller_destroy().
+ */
+struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
+					   u32 cqe)
+{
+	struct rxpost_poller *p;
+	int ret = -ENOMEM;
+
+	p = kzalloc_node(sizeof(*p), GFP_KERNEL, ibdev_to_node(b->dev));
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	p->binding = b;
+	p->rcv = b->rcv;
+	p->index = index;
+	init_llist_head(&p->commands);
+	INIT_LIST_HEAD(&p->waiting);
+	INIT_LIST_HEAD(&p->retry);
+	p->conns = kvcalloc(b->rcv->cfg.max_conns, sizeof(*p->conns),
+			    GFP_KERNEL);
+	if (!p->conns)
+		goto free_poller;
+	/* The thread exists before the CQ, whose handler wakes it. */
+	ret = create_thread(p);
+	if (ret)
+		goto free_conns;
+	ret = create_cq(p, cqe);
+	if (ret)
+		goto stop_thread;
+	wake_up_process(p->task);
+	return p;
+
+stop_thread:
+	kthread_stop(p->task);
+	put_task_struct(p->task);
+free_conns:
+	kvfree(p->conns);
+free_poller:
+	kfree(p);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rxpost_poller_destroy() - stop the thread and destroy the CQ
+ * @p: the poller; nothing is attached to it and no QP uses its CQ
+ *
+ * Context: process, may sleep.
+ */
+void rxpost_poller_destroy(struct rxpost_poller *p)
+{
+	kthread_stop(p->task);
+	ib_destroy_cq(p->cq);
+	/*
+	 * A tasklet of the provider may be inside our handler still; softirqs
+	 * are read-side sections, so this waits for it.
+	 */
+	synchronize_rcu();
+	put_task_struct(p->task);
+	kvfree(p->conns);
+	kfree(p);
+}

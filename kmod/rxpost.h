@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rxpost.h - every object of the receiver, and who owns each of its fields.
+ *
+ *	receiver -- binding -- poller (CQ, kthread)
+ *	                |          |
+ *	                `-- connection -- queue (slots, account)
+ *
+ * A receiver outlives its device; a binding is what it has on one device. A
+ * connection belongs to one poller from attach to detach: in between only that
+ * poller's thread touches its queue, so no lock of ours guards a receive
+ * queue. Others ask the poller by command and read published copies.
+ *
+ * Locks, in order:
+ *	rxpost_mutex		netlink's view: the list of receivers, names,
+ *				a receiver's binding and state. Sleeps. Never
+ *				held over a wait for the network, a thread, or
+ *				rdma_destroy_id() of an id that listens.
+ *	the CM's handler lock	rdma_lock_handler(): state of one CM id
+ *	receiver->lock		see the struct. CM handlers and pollers take it
+ */
+#ifndef _RXPOST_H
+#define _RXPOST_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/in6.h>
+#include <linux/kref.h>
+#include <linux/kthread.h>
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include <uapi/linux/rxpost.h>
+
+#include "account.h"
+#include "fault.h"
+#include "wire.h"
+#include "wr_id.h"
+
+#define RXPOST_VERSION		"0.1.0"
+
+#define RXPOST_DEPTH_MAX	65536
+#define RXPOST_BATCH_MAX	256
+#define RXPOST_BUDGET_MAX	16
+#define RXPOST_SLOT_SIZE_MAX	1048576
+#define RXPOST_CONNS_MAX	1024
+#define RXPOST_POLLERS_MAX	16
+#define RXPOST_BATCH_TIMEOUT_MAX_US	1000000U
+#define RXPOST_SPIN_MAX_US	10000U
+#define RXPOST_DRAIN_TIMEOUT_MAX_MS	600000U
+
+/* rxe and siw refuse a QP without a send queue. */
+#define RXPOST_SQ_WR		1
+/* How long a refused receive waits before it is offered again. */
+#define RXPOST_RETRY_NS		NSEC_PER_MSEC
+/* Longest wait for a poller to fill a new queue; it works without sleeping. */
+#define RXPOST_FILL_TIMEOUT	(10 * HZ)
+
+#define RXPOST_REASON_LEN	96
+#define RXPOST_WC_STATUSES	(IB_WC_GENERAL_ERR + 1)
+#define RXPOST_ERRNOS		134	/* EHWPOISON is the last, 133 */
+
+struct rxpost_receiver;
+
+/**
+ * struct rxpost_config - what a receiver was told
+ *
+ * The first part is fixed at creation. The second changes under rxpost_mutex
+ * with WRITE_ONCE() and is read by pollers with READ_ONCE(): each value is good
+ * on its own, and no poller needs two of them to agree.
+ */
+struct rxpost_config {
+	char name[RXPOST_NAME_LEN + 1];
+	char device[IB_DEVICE_NAME_MAX];
+	struct sockaddr_storage addr;
+	u32 depth_max;
+	u32 slot_size;
+	u32 max_conns;
+	u32 pollers;
+	u32 sink;		/* enum rxpost_sink */
+	u32 rnr_timer_us;	/* as rounded up to rnr_code's wait */
+	u32 rnr_retry;
+	u8 rnr_code;
+	bool low_water_given;	/* else it follows depth */
+
+	u32 depth;
+	u32 batch;
+	u32 batch_timeout_us;
+	u32 low_water;
+	u32 poll_mode;		/* enum rxpost_poll_mode */
+	u32 budget;
+	u32 spin_us;
+	u32 drain_timeout_ms;
+};
+
+/**
+ * struct rxpost_counters - what happened on one queue, or a sum of such
+ *
+ * Fields are those of the counters attribute set in spec/rxpost.yaml.
+ */
+struct rxpost_counters {
+	u64 messages;
+	u64 bytes;
+	u64 imm;
+	u64 post_calls;
+	u64 post_wrs;
+	u64 refused_calls;
+	u64 refused_wrs;
+	u64 post_skipped;
+	u64 empty;
+	u64 verified;
+	u64 gaps;
+	u64 repeats;
+	u64 damaged;
+	u64 unrecognised;
+	u32 lowest;
+};
+
+/**
+ * struct rxpost_histograms - distributions, one set a poller, or their sum
+ * @chain: calls of ib_post_recv by number of receives handed over
+ * @status: completions by enum ib_wc_status
+ * @refused: refusing calls by positive errno; unknown ones in the last
+ * @stale: completions of a generation that is gone
+ * @bogus: completions whose wr_id cannot be ours
+ * @polls: calls of ib_poll_cq that returned something
+ * @sleeps: times the thread slept
+ *
+ * One writer, its poller; readers take each word with READ_ONCE().
+ */
+struct rxpost_histograms {
+	u64 chain[RXPOST_BATCH_MAX + 1];
+	u64 status[RXPOST_WC_STATUSES];
+	u64 refused[RXPOST_ERRNOS];
+	u64 stale;
+	u64 bogus;
+	u64 polls;
+	u64 sleeps;
+};
+
+/**
+ * struct rxpost_published - a poller's figures as others may read them
+ * @seq: taken by the writer once a turn, with preemption off, so that a reader
+ *	never sees half of an update and never waits for a sleeping writer
+ * @ledger: copy of the queue's ledger
+ * @counters: copy of its counters
+ * @last_rx_ns: ktime_get() of the turn that received last, 0 for never
+ */
+struct rxpost_published {
+	seqcount_t seq;
+	struct rxpost_ledger ledger;
+	struct rxpost_counters counters;
+	u64 last_rx_ns;
+};
+
+/**
+ * struct rxpost_slot - one receive: work request, its SGE and its buffer
+ * @wr: next is written when a chain is built, the rest once
+ * @sge: DMA address and length of @buf
+ * @buf: the kernel's address of it
+ *
+ * One cache line, so that building a chain touches one line a receive.
+ */
+struct rxpost_slot {
+	struct ib_recv_wr wr;
+	struct ib_sge sge;
+	void *buf;
+} ____cacheline_aligned;
+
+/**
+ * struct rxpost_queue - the receives of one QP
+ *
+ * Made and freed by the receiver's worker (queue.c); in between the poller's.
+ */
+struct rxpost_queue {
+	struct ib_device *dev;
+	struct ib_qp *qp;
+	struct rxpost_slot *slots;
+	struct rxpost_account account;
+	struct rxpost_counters counters;
+	u64 expect_seq;		/* verify: the sequence number due next */
+	u32 slot_size;
+	u32 nr_mapped;		/* slots [0, nr_mapped) are mapped */
+
+	/* memory behind the slots */
+	struct page **pages;
+	u32 nr_pages;		/* allocations in @pages */
+	u32 order;		/* of each */
+	u32 per_page;		/* buffers in each */
+	u32 stride;		/* bytes from one buffer to the next */
+};
+
+enum rxpost_conn_command {
+	RXPOST_CMD_QUEUED,	/* the node is on the poller's list */
+	RXPOST_CMD_ATTACH,	/* own it and fill its queue */
+	RXPOST_CMD_DRAIN,	/* post no more; detach at outstanding 0 */
+	RXPOST_CMD_EXPIRE,	/* detach now, whatever is outstanding */
+};
+
+/* Bits of rxpost_conn.flags. */
+enum rxpost_conn_flag {
+	RXPOST_CONN_DYING,	/* teardown was asked for, once */
+	RXPOST_CONN_NO_POST,	/* the QP is about to leave for ERR */
+};
+
+struct genl_family;
+struct netlink_ext_ack;
+struct nlattr;
+struct sk_buff;
+
+/**
+ * struct rxpost_conn - one CM id and its QP
+ *
+ *	NEW --fill--> FILLED --ESTABLISHED--> LIVE
+ *	 |               |                      |
+ *	 `---------------+----------------------'
+ *	                 v
+ *	             DRAINING --detach--> DEAD --> freed
+ *
+ * Freed by the receiver's worker, which alone calls rdma_destroy_id().
+ */
+struct rxpost_conn {
+	struct rxpost_receiver *rcv;
+	struct rxpost_poller *poller;
+	struct rdma_cm_id *id;
+	u32 index;
+	u32 generation;
+	u32 qpn;
+	u32 rq_granted;
+	u64 born_ns;
+	bool foreign;		/* no rxpost private data in its request */
+	struct sockaddr_storage peer;
+	unsigned long flags;	/* enum rxpost_conn_flag, atomic bits */
+	u8 state;		/* enum rxpost_conn_state; receiver->lock */
+	char reason[RXPOST_REASON_LEN];	/* why it ends; by whoever set DYING */
+
+	/* the receiver's worker */
+	bool accepted;
+	bool answered;		/* accepted, or rejected by rdma_accept() */
+	bool attached;
+	bool expired;
+	struct kthread_work accept_work;
+	struct kthread_work teardown_work;
+	struct kthread_delayed_work expire_work;
+	struct kthread_work finish_work;
+
+	/* from anyone to the poller */
+	unsigned long commands;	/* enum rxpost_conn_command, atomic bits */
+	struct llist_node command_node;
+	struct completion filled;
+	struct completion expire_seen;
+
+	/* the poller's, from attach to detach */
+	struct rxpost_queue queue;
+	bool draining;
+	bool failed;		/* a completion in error: its QP is in ERR */
+	bool due;		/* post whatever there is, full batch or not */
+	bool touched;		/* on the poller's list for this turn */
+	struct rxpost_conn *next_touched;
+	u64 last_rx_ns;
+	u32 capacity;		/* outstanding at the last refusal */
+	u64 held_since_ns;
+	struct list_head waiting_node;	/* poller->waiting */
+	u64 refused_ns;
+	struct list_head retry_node;	/* poller->retry */
+
+	struct rxpost_published published;
+};
+
+/**
+ * struct rxpost_poller - one CQ and the thread that polls it
+ * @task: referenced until the CQ is destroyed and an RCU grace period later:
+ *	on kernels where rxe completes from a tasklet, that tasklet can call our
+ *	handler late (6.1 drivers/infiniband/sw/rxe/rxe_cq.c:42-56)
+ * @notified: set by the completion handler and by commands
+ * @kicked: a live part of the configuration changed
+ * @cq_failed: the device reported the CQ broken
+ * @commands: connections with bits set in their commands
+ * @conns: by index; written and read by the thread alone
+ * @waiting: connections that hold slots back for a batch, oldest first
+ * @retry: connections with refused receives, oldest first
+ */
+struct rxpost_poller {
+	struct rxpost_binding *binding;
+	struct rxpost_receiver *rcv;
+	u32 index;
+	struct ib_cq *cq;
+	struct task_struct *task;
+	bool notified;
+	bool kicked;
+	bool cq_failed;
+	struct llist_head commands;
+
+	struct rxpost_conn **conns;
+	u32 nr_conns;
+	u64 now_ns;		/* the turn's clock */
+	u64 busy_ns;		/* when there was work last */
+	bool armed;
+	struct list_head waiting;
+	struct list_head retry;
+	struct rxpost_histograms hist;
+	struct rxpost_fault_store late;	/* completions a fault point kept back */
+	struct ib_wc wc[RXPOST_BUDGET_MAX];
+};
+
+/**
+ * struct rxpost_binding - what a receiver has on one device
+ * @claimed: somebody tears it down; rxpost_mutex
+ * @gone: completed when nothing of it is left on the device
+ *
+ * PD, listener and pollers; connections hang on the receiver. Whoever finds it
+ * claimed waits for @gone.
+ */
+struct rxpost_binding {
+	struct kref ref;
+	struct rxpost_receiver *rcv;
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct rdma_cm_id *listener;
+	struct rxpost_poller *pollers[RXPOST_POLLERS_MAX];
+	u32 nr_pollers;
+	bool claimed;
+	struct completion gone;
+};
+
+/**
+ * struct rxpost_receiver - one name, one address, one configuration
+ * @lock: protects conns, conn_by_index, generations, nr_conns, each
+ *	connection's state, admitting, past_*, rejected and accepted. Never
+ *	taken by QP, CQ and completion events, which may come in an interrupt:
+ *	its holder may wait for a poller to finish publishing, and that poller
+ *	may be what the interrupt stopped.
+ */
+struct rxpost_receiver {
+	struct kref ref;
+	struct list_head node;		/* rxpost_mutex */
+	u32 id;
+	u32 state;			/* rxpost_mutex */
+	struct rxpost_config cfg;
+	struct rxpost_binding *binding;	/* rxpost_mutex */
+	struct kthread_worker *worker;	/* accepts and ends connections */
+	struct work_struct destroy_work;
+	u64 reserved;			/* bytes of the memory bound */
+	u32 rnr_effective_us;
+	u32 cqe;
+
+	spinlock_t lock;		/* protects what the struct's head says */
+	bool admitting;
+	u32 nr_conns;
+	struct rxpost_conn **conn_by_index;
+	u32 *generations;
+	wait_queue_head_t conns_gone;
+	struct rxpost_ledger past_ledger;
+	struct rxpost_counters past_counters;
+	struct rxpost_histograms past_hist;
+	u64 rejected;
+	u64 accepted;
+
+	atomic64_t mappings;		/* live DMA mappings */
+	atomic64_t memory;		/* bytes of slot memory */
+};
+
+/**
+ * struct rxpost_ask - a request being served, for refusing it in a sentence
+ * @extack: where the sentence goes, or NULL
+ * @attrs: the request's attributes by type, or NULL
+ */
+struct rxpost_ask {
+	struct netlink_ext_ack *extack;
+	struct nlattr **attrs;
+};
+
+/* rxpost.c: receivers */
+extern struct mutex rxpost_mutex;
+extern struct list_head rxpost_receivers;	/* rxpost_mutex, by id */
+
+int rxpost_receiver_create(const struct rxpost_config *cfg,
+			   const struct rxpost_ask *ask,
+			   struct rxpost_receiver **out);
+void rxpost_receiver_delete(struct rxpost_receiver *rcv);
+void rxpost_receiver_get(struct rxpost_receiver *rcv);
+void rxpost_receiver_put(struct rxpost_receiver *rcv);
+u64 rxpost_memory_limit(void);
+u64 rxpost_memory_reserved(void);
+
+/* binding.c: a receiver on its device, and devices that leave */
+int rxpost_binding_create(struct rxpost_receiver *rcv,
+			  const struct rxpost_ask *ask);
+int rxpost_binding_start(struct rxpost_receiver *rcv,
+			 const struct rxpost_ask *ask);
+void rxpost_binding_abort(struct rxpost_receiver *rcv);
+void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason);
+void rxpost_binding_kick(struct rxpost_receiver *rcv);
+int rxpost_devices_register(void);
+void rxpost_devices_unregister(void);
+
+/* config.c: what may be asked for */
+int rxpost_refuse(const struct rxpost_ask *ask, int err, int attr,
+		  const char *fmt, ...) __printf(4, 5);
+int rxpost_config_new(struct rxpost_config *cfg, const struct rxpost_ask *ask);
+int rxpost_config_change(struct rxpost_config *cfg,
+			 const struct rxpost_ask *ask);
+
+/* conn.c: connections; with listen.c all that knows rdma_cm */
+struct rxpost_conn *rxpost_conn_create(struct rxpost_binding *b,
+				       struct rdma_cm_id *id);
+void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
+	__printf(2, 3);
+void rxpost_conns_kill(struct rxpost_receiver *rcv,
+		       struct rxpost_poller *poller, const char *reason);
+
+/* listen.c: the listener, and who is let in */
+int rxpost_listener_create(struct rxpost_binding *b,
+			   const struct rxpost_ask *ask);
+int rxpost_listener_start(struct rxpost_binding *b,
+			  const struct rxpost_ask *ask);
+
+/* queue.c: buffers, mappings, work requests */
+u64 rxpost_queue_bytes(u32 slots, u32 slot_size);
+int rxpost_queue_init(struct rxpost_queue *q, struct rxpost_conn *conn,
+		      struct ib_pd *pd);
+void rxpost_queue_free(struct rxpost_queue *q, struct rxpost_conn *conn);
+
+/* post.c: the only caller of ib_post_recv() */
+u32 rxpost_post(struct rxpost_queue *q, struct rxpost_histograms *hist, u32 n);
+
+/* poll.c: the CQ and its thread */
+struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
+					   u32 cqe);
+void rxpost_poller_destroy(struct rxpost_poller *p);
+void rxpost_poller_command(struct rxpost_conn *conn,
+			   enum rxpost_conn_command cmd);
+void rxpost_poller_kick(struct rxpost_poller *p);
+void rxpost_conn_detached(struct rxpost_conn *conn);	/* conn.c */
+
+/* repost.c: when a connection's slots are posted */
+void rxpost_repost(struct rxpost_poller *p, struct rxpost_conn *conn);
+bool rxpost_repost_due(struct rxpost_poller *p);
+u64 rxpost_repost_deadline(struct rxpost_poller *p);
+void rxpost_repost_forget(struct rxpost_conn *conn);
+
+/* sink.c: what is done with a message */
+void rxpost_sink(struct rxpost_conn *conn, const struct rxpost_slot *slot,
+		 u32 len);
+
+/* stats.c: sums and consistent readings */
+void rxpost_publish(struct rxpost_conn *conn);
+void rxpost_read_conn(struct rxpost_conn *conn, struct rxpost_published *out);
+void rxpost_read_receiver(struct rxpost_receiver *rcv,
+			  struct rxpost_ledger *ledger,
+			  struct rxpost_counters *counters);
+void rxpost_read_histograms(struct rxpost_receiver *rcv,
+			    struct rxpost_histograms *out);
+void rxpost_read_turns(struct rxpost_receiver *rcv, u64 *stale, u64 *bogus,
+		       u64 *polls, u64 *sleeps);
+void rxpost_fold_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn);
+void rxpost_histograms_add(struct rxpost_histograms *sum,
+			   const struct rxpost_histograms *more);
+
+/* event.c: the one way up */
+void rxpost_event(enum rxpost_event_type type, struct rxpost_receiver *rcv,
+		  struct rxpost_conn *conn, const char *fmt, ...)
+	__printf(4, 5);
+void rxpost_events_start(void);
+void rxpost_events_stop(void);
+
+/* show.c: objects as attributes */
+int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv);
+int rxpost_put_conn(struct sk_buff *skb, struct rxpost_conn *conn);
+int rxpost_put_stats(struct sk_buff *skb, struct rxpost_receiver *rcv,
+		     const struct rxpost_histograms *hist);
+int rxpost_put_ledger(struct sk_buff *skb, int attr, int pad,
+		      const struct rxpost_ledger *ledger);
+int rxpost_put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
+		    const struct sockaddr_storage *ss);
+
+/* netlink.c: the family */
+extern struct genl_family rxpost_nl_family;
+int rxpost_netlink_init(void);
+void rxpost_netlink_exit(void);
+
+/* rnr.c: the InfiniBand table of RNR waits */
+int rxpost_rnr_code(u32 us, u8 *code, u32 *granted_us);
+u32 rxpost_rnr_effective_us(const struct ib_device *dev, u32 us);
+
+#endif /* _RXPOST_H */

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stats.c - figures as others may read them.
+ *
+ * A poller counts in memory of its own and publishes a copy once a turn;
+ * readers (netlink.c, event.c) take that copy whole. Sums over connections are
+ * formed here, at reading time, from those that exist and from what ended ones
+ * left behind: nothing is added up on the path of a message.
+ */
+#include <linux/preempt.h>
+
+#include "rxpost.h"
+
+/**
+ * rxpost_publish() - let others see the figures of a connection
+ * @conn: the connection; the caller owns its queue
+ *
+ * Context: poller thread, or the worker once detached; does not sleep.
+ */
+void rxpost_publish(struct rxpost_conn *conn)
+{
+	struct rxpost_published *p = &conn->published;
+
+	/* A reader spins while the count is odd: do not be preempted then. */
+	preempt_disable();
+	write_seqcount_begin(&p->seq);
+	p->ledger = conn->queue.account.ledger;
+	p->counters = conn->queue.counters;
+	p->last_rx_ns = conn->last_rx_ns;
+	write_seqcount_end(&p->seq);
+	preempt_enable();
+}
+
+/**
+ * rxpost_read_conn() - consistent reading of a connection's figures
+ * @conn: the connection; the caller keeps it from being freed
+ * @out: filled in; its seq is meaningless
+ *
+ * Context: any.
+ */
+void rxpost_read_conn(struct rxpost_conn *conn, struct rxpost_published *out)
+{
+	struct rxpost_published *p = &conn->published;
+	unsigned int seq;
+
+	do {
+		seq = read_seqcount_begin(&p->seq);
+		out->ledger = p->ledger;
+		out->counters = p->counters;
+		out->last_rx_ns = p->last_rx_ns;
+	} while (read_seqcount_retry(&p->seq, seq));
+}
+
+static void counters_add(struct rxpost_counters *sum,
+			 const struct rxpost_counters *more)
+{
+	sum->messages += more->messages;
+	sum->bytes += more->bytes;
+	sum->imm += more->imm;
+	sum->post_calls += more->post_calls;
+	sum->post_wrs += more->post_wrs;
+	sum->refused_calls += more->refused_calls;
+	sum->refused_wrs += more->refused_wrs;
+	sum->post_skipped += more->post_skipped;
+	sum->empty += more->empty;
+	sum->verified += more->verified;
+	sum->gaps += more->gaps;
+	sum->repeats += more->repeats;
+	sum->damaged += more->damaged;
+	sum->unrecognised += more->unrecognised;
+	sum->lowest = min(sum->lowest, more->lowest);
+}
+
+/**
+ * rxpost_fold_conn() - keep the figures of a connection that ends
+ * @rcv: its receiver, with its lock held
+ * @conn: the connection, its queue freed
+ *
+ * Its slots no longer exist, so only the totals are kept.
+ * Context: receiver->lock held.
+ */
+void rxpost_fold_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn)
+{
+	struct rxpost_ledger ledger = conn->queue.account.ledger;
+
+	lockdep_assert_held(&rcv->lock);
+	ledger.slots = 0;
+	ledger.free = 0;
+	ledger.held = 0;
+	rxpost_ledger_add(&rcv->past_ledger, &ledger);
+	counters_add(&rcv->past_counters, &conn->queue.counters);
+}
+
+/**
+ * rxpost_read_receiver() - sums over all connections, past and present
+ * @rcv: the receiver
+ * @ledger: filled in; balanced, being a sum of balanced ones
+ * @counters: filled in; lowest is U32_MAX before the first connection
+ *
+ * Context: process.
+ */
+void rxpost_read_receiver(struct rxpost_receiver *rcv,
+			  struct rxpost_ledger *ledger,
+			  struct rxpost_counters *counters)
+{
+	struct rxpost_published pub;
+	u32 i;
+
+	spin_lock(&rcv->lock);
+	*ledger = rcv->past_ledger;
+	*counters = rcv->past_counters;
+	for (i = 0; i < rcv->cfg.max_conns; i++) {
+		if (!rcv->conn_by_index[i])
+			continue;
+		rxpost_read_conn(rcv->conn_by_index[i], &pub);
+		rxpost_ledger_add(ledger, &pub.ledger);
+		counters_add(counters, &pub.counters);
+	}
+	spin_unlock(&rcv->lock);
+}
+
+/**
+ * rxpost_histograms_add() - add one set of histograms to another
+ * @sum: what is added to
+ * @more: what is added; its writer may be at work
+ *
+ * Context: any.
+ */
+void rxpost_histograms_add(struct rxpost_histograms *sum,
+			   const struct rxpost_histograms *more)
+{
+	const u64 *from = (const u64 *)more;
+	u64 *to = (u64 *)sum;
+	size_t i;
+
+	/* Nothing but counters in there, so they add as an array. */
+	for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+		to[i] += READ_ONCE(from[i]);
+}
+
+/**
+ * rxpost_read_histograms() - histograms of a receiver over all its pollers
+ * @rcv: the receiver; rxpost_mutex is held, so that its binding stays
+ * @out: filled in
+ *
+ * Context: process, rxpost_mutex held.
+ */
+void rxpost_read_histograms(struct rxpost_receiver *rcv,
+			    struct rxpost_histograms *out)
+{
+	struct rxpost_binding *b = rcv->binding;
+	u32 i;
+
+	lockdep_assert_held(&rxpost_mutex);
+	*out = rcv->past_hist;
+	if (!b || b->claimed)
+		return;
+	for (i = 0; i < b->nr_pollers; i++)
+		rxpost_histograms_add(out, &b->pollers[i]->hist);
+}
+
+/**
+ * rxpost_read_turns() - counts of a receiver's pollers
+ * @rcv: the receiver
+ * @stale: completions of a generation that is gone
+ * @bogus: completions whose wr_id cannot be ours
+ * @polls: calls of ib_poll_cq that returned something
+ * @sleeps: times a poller slept
+ *
+ * Each is set. Context: process, rxpost_mutex held.
+ */
+void rxpost_read_turns(struct rxpost_receiver *rcv, u64 *stale, u64 *bogus,
+		       u64 *polls, u64 *sleeps)
+{
+	struct rxpost_binding *b = rcv->binding;
+	u32 i;
+
+	lockdep_assert_held(&rxpost_mutex);
+	*stale = rcv->past_hist.stale;
+	*bogus = rcv->past_hist.bogus;
+	*polls = rcv->past_hist.polls;
+	*sleeps = rcv->past_hist.sleeps;
+	if (!b || b->claimed)
+		return;
+	for (i = 0; i < b->nr_pollers; i++) {
+		const struct rxpost_histograms *h = &b->pollers[i]->hist;
+
+		*stale += READ_ONCE(h->stale);
+		*bogus += READ_ONCE(h->bogus);
+		*polls += READ_ONCE(h->polls);
+		*sleeps += READ_ONCE(h->sleeps);
+	}
+}
