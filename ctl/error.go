@@ -97,5 +97,13 @@ func attrAt(names []string, sent []byte, offset int) string {
 
 // notLoaded is the error of a family that the kernel does not know.
 func notLoaded(op, family string) *Error {
-	return &Error{Op: op, Message: fmt.Sprintf("the module of netlink family %q is not loaded", family), Err: ErrNotLoaded}
+	module := "rxpost_recv"
+	if family == sendFamilyName {
+		module = "rxpost_send"
+	}
+	return &Error{
+		Op:      op,
+		Message: fmt.Sprintf("the kernel module is not loaded and did not load by itself; try modprobe %s", module),
+		Err:     ErrNotLoaded,
+	}
 }

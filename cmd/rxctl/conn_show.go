@@ -35,7 +35,7 @@ func connShowCommand(env *environment) *cobra.Command {
 // connRows makes one row a connection.
 func connRows(conns []ctl.Conn) [][]string {
 	rows := [][]string{{"RECV", "CONN", "STATE", "PEER", "QPN", "POSTED", "COMPLETED", "OUTSTANDING",
-		"HELD", "FREE", "LOWEST", "EMPTY", "RQ", "AGE", "IDLE"}}
+		"HELD", "FREE", "LOWEST", "EMPTY", "ASKED/GRANTED", "AGE", "IDLE"}}
 	for _, c := range conns {
 		rows = append(rows, []string{
 			c.ReceiverName, number(c.Index) + "." + number(c.Generation), c.State.String(), peer(c), number(c.QPN),

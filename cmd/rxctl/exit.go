@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rxpost/rxpost/ctl"
+	"github.com/spf13/cobra"
 )
 
 // Exit statuses; they are part of the interface for scripts.
@@ -63,12 +64,9 @@ func exitStatus(err error) int {
 	return exitFailed
 }
 
-// sentence says in one line what went wrong. What the kernel said comes in its
-// own words, with the flag behind the attribute it refused.
-func sentence(err error) string {
-	if errors.Is(err, ctl.ErrNotLoaded) {
-		return err.Error() + " (modprobe rxpost_recv, or rxpost_send for traffic)"
-	}
+// sentence says what went wrong. What the kernel said comes in its own words,
+// with the flag of cmd that fills the attribute it refused.
+func sentence(cmd *cobra.Command, err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted: " + err.Error()
 	}
@@ -76,13 +74,22 @@ func sentence(err error) string {
 	switch {
 	case ok && e.Message == "" && errors.Is(err, os.ErrPermission):
 		return e.Op + ": this wants the capability CAP_NET_ADMIN"
-	case ok && e.Attr != "" && e.Message != "":
-		return fmt.Sprintf("%s: %s (--%s)", e.Op, e.Message, flagOf(e.Attr))
+	case ok && e.Message != "":
+		return e.Op + ": " + e.Message + flagHint(cmd, e.Attr)
 	}
 	return err.Error()
 }
 
-// flagOf names the flag that fills an attribute.
+// flagHint names the flag of cmd that fills an attribute. It is empty when the
+// attribute is filled in another way, as a name is by an argument.
+func flagHint(cmd *cobra.Command, attr string) string {
+	if attr == "" || cmd.Flags().Lookup(flagOf(attr)) == nil {
+		return ""
+	}
+	return " (--" + flagOf(attr) + ")"
+}
+
+// flagOf names the flag that fills an attribute, if one does.
 func flagOf(attr string) string {
 	switch attr {
 	case "port":
@@ -95,8 +102,8 @@ func flagOf(attr string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(attr, "-us"), "-ms")
 }
 
-// report prints the sentence of err, on one line.
-func report(w io.Writer, err error) {
-	text := strings.Join(strings.FieldsFunc(sentence(err), func(r rune) bool { return r == '\n' }), "; ")
-	fmt.Fprintln(w, "rxctl: "+text)
+// report prints on one line what went wrong with cmd.
+func report(w io.Writer, cmd *cobra.Command, err error) {
+	lines := strings.FieldsFunc(sentence(cmd, err), func(r rune) bool { return r == '\n' })
+	fmt.Fprintln(w, "rxctl: "+strings.Join(lines, "; "))
 }

@@ -19,14 +19,14 @@ func run(ctx context.Context, env *environment, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(env.stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	// A writer that failed once fails at Flush too: output that got lost is an
 	// error even if all else went well.
 	if werr := out.Flush(); werr != nil {
 		err = errors.Join(err, fmt.Errorf("write output: %w", werr))
 	}
 	if err != nil {
-		report(env.stderr, err)
+		report(env.stderr, cmd, err)
 	}
 	return exitStatus(err)
 }

@@ -49,6 +49,9 @@ func runBlock(r ctl.Run) string {
 	if len(r.Status) > 0 {
 		fmt.Fprintf(&b, "  statuses: %s\n", statusList(r.Status))
 	}
+	if r.Reason != "" && r.Errno == nil {
+		fmt.Fprintf(&b, "  ended: %s\n", r.Reason)
+	}
 	return b.String()
 }
 
@@ -58,5 +61,5 @@ func statusList(counts []ctl.StatusCount) string {
 	for _, c := range counts {
 		texts = append(texts, fmt.Sprintf("%s %d", c.Status, c.Count))
 	}
-	return strings.Join(texts, ", ")
+	return orDash(strings.Join(texts, ", "))
 }

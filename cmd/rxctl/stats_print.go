@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,13 +63,27 @@ func rnrText(s statistics) string {
 		wait, time.Duration(*s.DeviceRNR)*wait.Duration())
 }
 
-// chainList prints calls by the length of their chain.
+// chainsShown is how many lengths of chains fit a line. JSON has all of them.
+const chainsShown = 6
+
+// chainList prints calls by the length of their chain: the most frequent
+// lengths, in order, and the sum of the others.
 func chainList(counts []ctl.ChainCount) string {
-	texts := make([]string, 0, len(counts))
-	for _, c := range counts {
-		texts = append(texts, fmt.Sprintf("%d×%d", c.Count, c.Length))
+	counts = slices.SortedStableFunc(slices.Values(counts), func(a, b ctl.ChainCount) int { return cmp.Compare(b.Count, a.Count) })
+	var others uint64
+	for _, c := range counts[min(chainsShown, len(counts)):] {
+		others += c.Count
 	}
-	return orDash(strings.Join(texts, " "))
+	counts = counts[:min(chainsShown, len(counts))]
+	slices.SortFunc(counts, func(a, b ctl.ChainCount) int { return cmp.Compare(a.Length, b.Length) })
+	texts := make([]string, 0, chainsShown+1)
+	for _, c := range counts {
+		texts = append(texts, fmt.Sprintf("%s of %d", plural(c.Count, "call"), c.Length))
+	}
+	if others > 0 {
+		texts = append(texts, fmt.Sprintf("%s of other lengths", plural(others, "call")))
+	}
+	return orDash(strings.Join(texts, ", "))
 }
 
 // errnoList prints refused calls by error.

@@ -79,12 +79,26 @@ func TestStats(t *testing.T) {
 	r := rxctl(t.Context(), f, "stats")
 	r.want(t, exitDone)
 	for _, part := range []string{
-		"80 calls, 1256 receives, 0.0800 calls per message", "78×16 2×4", "success 1000", "0 times, lowest 240",
+		"80 calls, 1256 receives, 0.0800 calls per message", "2 calls of 4, 78 calls of 16\n", "success 1000", "0 times, lowest 240",
 		"47 sent by device rxe0, one wait is 4ms, 188ms in all",
 	} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("output lacks %q:\n%s", part, r.stdout)
 		}
+	}
+}
+
+func TestChainList(t *testing.T) {
+	var counts []ctl.ChainCount
+	for length := uint32(1); length <= 8; length++ {
+		counts = append(counts, ctl.ChainCount{Length: length, Count: uint64(length)})
+	}
+	want := "3 calls of 3, 4 calls of 4, 5 calls of 5, 6 calls of 6, 7 calls of 7, 8 calls of 8, 3 calls of other lengths"
+	if got := chainList(counts); got != want {
+		t.Errorf("chains: %q, want %q", got, want)
+	}
+	if counts[0].Length != 1 {
+		t.Error("printing reordered what it was given")
 	}
 }
 
