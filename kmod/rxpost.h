@@ -68,7 +68,7 @@
 
 struct rxpost_receiver;
 
-/**
+/*
  * struct rxpost_config - what a receiver was told
  *
  * The first part is fixed at creation. The second changes under rxpost_mutex
@@ -99,7 +99,7 @@ struct rxpost_config {
 	u32 drain_timeout_ms;
 };
 
-/**
+/*
  * struct rxpost_counters - what happened on one queue, or a sum of such
  *
  * Fields are those of the counters attribute set in spec/rxpost.yaml.
@@ -173,7 +173,7 @@ struct rxpost_slot {
 	void *buf;
 } ____cacheline_aligned;
 
-/**
+/*
  * struct rxpost_queue - the receives of one QP
  *
  * Made and freed by the receiver's worker (queue.c); in between the poller's.
@@ -214,7 +214,7 @@ struct netlink_ext_ack;
 struct nlattr;
 struct sk_buff;
 
-/**
+/*
  * struct rxpost_conn - one CM id and its QP
  *
  *	NEW --fill--> FILLED --ESTABLISHED--> LIVE
@@ -273,7 +273,7 @@ struct rxpost_conn {
 	struct rxpost_published published;
 };
 
-/**
+/*
  * struct rxpost_poller - one CQ and the thread that polls it
  * @task: referenced until the CQ is destroyed and an RCU grace period later:
  *	on kernels where rxe completes from a tasklet, that tasklet can call our
@@ -309,7 +309,7 @@ struct rxpost_poller {
 	struct ib_wc wc[RXPOST_BUDGET_MAX];
 };
 
-/**
+/*
  * struct rxpost_binding - what a receiver has on one device
  * @claimed: somebody tears it down; rxpost_mutex
  * @gone: completed when nothing of it is left on the device
@@ -329,7 +329,7 @@ struct rxpost_binding {
 	struct completion gone;
 };
 
-/**
+/*
  * struct rxpost_receiver - one name, one address, one configuration
  * @lock: protects conns, conn_by_index, generations, nr_conns, each
  *	connection's state, admitting, past_*, rejected and accepted. Never

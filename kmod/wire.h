@@ -11,7 +11,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/crc32.h>
-#include <linux/printk.h>
+#include <linux/kernel.h>
 #include <linux/sched/task.h>
 #include <linux/types.h>
 
@@ -86,12 +86,16 @@ static inline u32 rxpost_wire_sum(const void *payload, size_t len)
  */
 static inline u64 rxpost_wire_clock_id(void)
 {
-	unsigned long lo, hi;
+	char text[2 * sizeof(void *) + 1];
+	u64 lo, hi;
 
-	if (ptr_to_hashval(&init_task, &lo) ||
-	    ptr_to_hashval(&init_task.pid, &hi))
+	snprintf(text, sizeof(text), "%p", &init_task);
+	if (kstrtou64(text, 16, &lo))
 		return 0;
-	return (u64)hi << 32 | lo;
+	snprintf(text, sizeof(text), "%p", &init_task.pid);
+	if (kstrtou64(text, 16, &hi))
+		return 0;
+	return hi << 32 | lo;
 }
 
 #endif /* _RXPOST_WIRE_H */
