@@ -364,7 +364,8 @@ static void rxps_queue_pace(struct rxps_run *run, u32 nr, u64 now)
 	queue->backoff_ns = 0;
 	if (!run->cfg.rate)
 		return;
-	queue->rate_next = max(queue->rate_next, now - RXPS_RATE_BURST_NS);
+	queue->rate_next = max(queue->rate_next ?: now,
+			       now - RXPS_RATE_BURST_NS);
 	queue->rate_next += div64_u64(nr * (u64)NSEC_PER_SEC, run->cfg.rate);
 	queue->not_before = queue->rate_next;
 }

@@ -3,7 +3,9 @@
  * run.c - the registry of runs, and life and thread of one run.
  *
  *   connecting -> sending -> stopping -> done
- *        \____________________^
+ *        |                        ^         ^
+ *        +-- not connected -------+         |
+ *        +-- nothing to connect with -------+
  *
  * A run moves by its own thread alone. Everybody else calls rxps_run_end(),
  * which sets flags and wakes the thread, from any context. The registry is
@@ -33,7 +35,7 @@ static u32 rxps_live;
 static u32 rxps_kept;
 static bool rxps_closing;
 
-static DECLARE_WAIT_QUEUE_HEAD(rxps_reaped);
+static DECLARE_WAIT_QUEUE_HEAD(rxps_empty);
 static void rxps_reap(struct work_struct *work);
 static DECLARE_WORK(rxps_reap_work, rxps_reap);
 
@@ -49,8 +51,8 @@ static void rxps_run_set_state(struct rxps_run *run, u32 state)
 /**
  * rxps_run_end() - ask a run to end; the first one to ask gives the reason
  * @run: run
- * @error: 0 for a wish, a negative errno for a failure that leaves outstanding
- *	sends no chance
+ * @error: 0 for a wish, which lets outstanding sends complete for a moment; a
+ *	negative errno for what leaves them no chance
  * @fmt: one sentence without full stop
  *
  * Context: any. Returns at once.
@@ -373,36 +375,38 @@ void rxps_run_put(struct rxps_run *run)
 	kfree(run);
 }
 
-/* Takes one run that nobody will ask for out of the registry. */
-static struct rxps_run *rxps_reap_one(void)
+/* Takes runs that nobody will ask for out of the registry. */
+static void rxps_reap_collect(struct list_head *reaped)
 {
 	struct rxps_run *run;
 	unsigned long index;
 
 	mutex_lock(&rxps_runs_lock);
 	xa_for_each(&rxps_runs, index, run) {
-		if (run->orphan && run->finished) {
-			xa_erase(&rxps_runs, index);
-			rxps_kept--;
-			break;
-		}
+		if (!run->orphan || !run->finished)
+			continue;
+		xa_erase(&rxps_runs, index);
+		rxps_kept--;
+		list_add_tail(&run->reaped, reaped);
 	}
 	mutex_unlock(&rxps_runs_lock);
-	return run;
 }
 
 static void rxps_reap(struct work_struct *work)
 {
-	struct rxps_run *run;
+	struct rxps_run *run, *next;
+	LIST_HEAD(reaped);
 
-	while ((run = rxps_reap_one())) {
-		/* finished is the last thing a thread sets, not its last step */
+	rxps_reap_collect(&reaped);
+	/* finished is the last thing a thread sets, not its last step */
+	list_for_each_entry(run, &reaped, reaped)
 		kthread_stop(run->task);
-		/* a completion handler of rxe on 6.1 may still be in a softirq */
+	/* a completion handler of rxe on 6.1 may still be in a softirq */
+	if (!list_empty(&reaped))
 		synchronize_rcu();
+	list_for_each_entry_safe(run, next, &reaped, reaped)
 		rxps_run_put(run);
-	}
-	wake_up_all(&rxps_reaped);
+	wake_up_all(&rxps_empty);
 }
 
 /**
@@ -486,11 +490,11 @@ void rxps_runs_exit(void)
 	rxps_closing = true;
 	xa_for_each(&rxps_runs, index, run) {
 		run->orphan = true;
-		rxps_run_end(run, 0, "rxpost_send is being unloaded");
+		rxps_run_end(run, -ESHUTDOWN, "rxpost_send is being unloaded");
 	}
 	mutex_unlock(&rxps_runs_lock);
 
 	schedule_work(&rxps_reap_work);
-	wait_event(rxps_reaped, xa_empty(&rxps_runs));
+	wait_event(rxps_empty, xa_empty(&rxps_runs));
 	flush_work(&rxps_reap_work);
 }

@@ -16,6 +16,7 @@
 #define _RXPS_SEND_H
 
 #include <linux/completion.h>
+#include <linux/list.h>
 #include <linux/netlink.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
@@ -157,6 +158,7 @@ enum rxps_conn_state {
  *	a completion handler of rxe on 6.1 may run late
  * @orphan: the socket is gone, nobody asks for the result; registry lock
  * @finished: the thread has nothing left to do; registry lock
+ * @reaped: the reaper's, once the run has left the registry
  * @released: completed once the run holds nothing of its device any more
  *
  * @lock: protects @state, @ending, @dead, @error, @reason, @device, @qpn
@@ -187,6 +189,7 @@ struct rxps_run {
 	struct task_struct *task;
 	bool orphan;
 	bool finished;
+	struct list_head reaped;
 	struct completion released;
 
 	spinlock_t lock; /* see above */
