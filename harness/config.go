@@ -78,7 +78,7 @@ func (c Config) prepare(p *payload, root string, k Kernel, accel Accel) (*plan, 
 		return nil, err
 	}
 	pl := &plan{outputs: map[string]bool{}, spec: wire.Spec{
-		Args: args, Dir: "/root", TTY: c.TTY, Size: c.Size, Env: c.env(k),
+		Args: args, Dir: "/root", TTY: c.TTY, Size: c.Size, Env: c.env(k), CPUs: c.SMP,
 	}}
 	test, err := c.prepareTest(p, pl)
 	if err != nil {
@@ -230,6 +230,9 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 	accel, err := f.accel(ctx, k, c)
 	if err != nil {
 		return wire.Status{}, err
+	}
+	if accel == ICount {
+		c.SMP = 1 // only one virtual CPU can have a clock made of instructions
 	}
 	pl, err := c.prepare(p, root, k, accel)
 	if err != nil {

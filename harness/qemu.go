@@ -58,8 +58,7 @@ func qemuArgs(m machine) []string {
 	case TCG:
 		args = append(args, "-accel", "tcg,thread=multi", "-smp", strconv.Itoa(m.smp))
 	case ICount:
-		// Only one virtual CPU can have a clock made of instructions.
-		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", "1")
+		args = append(args, "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-smp", strconv.Itoa(m.smp))
 	}
 	for i, fd := range m.serials {
 		id := fmt.Sprintf("serial%d", i)
@@ -68,14 +67,22 @@ func qemuArgs(m machine) []string {
 	if m.initrd != 0 {
 		args = append(args, "-initrd", fmt.Sprintf("/proc/self/fd/%d", m.initrd))
 	}
-	return append(args, "-kernel", m.kernel, "-append", strings.Join(kernelArgs(m.kargs), " "))
+	return append(args, "-kernel", m.kernel, "-append", strings.Join(kernelArgs(m), " "))
 }
 
 // kernelArgs puts the caller's arguments last, so that they win.
-func kernelArgs(more []string) []string {
-	return append([]string{
+func kernelArgs(m machine) []string {
+	args := []string{
 		"console=ttyS0", // the log is evidence: never quiet
 		"panic=-1",      // with -no-reboot, a panic ends QEMU at once
 		"oops=panic",    // nothing after an oops can be believed
-	}, more...)
+	}
+	if m.accel == TCG && m.smp > 1 {
+		// Before 8.1, QEMU's translator may keep a stale copy of code that
+		// another CPU is patching, and the kernel patches itself a lot while
+		// it boots: one boot in forty died of a breakpoint that was long
+		// gone. So one CPU boots, and the guest's init starts the others.
+		args = append(args, "maxcpus=1")
+	}
+	return append(args, m.kargs...)
 }

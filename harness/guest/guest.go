@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -99,7 +100,29 @@ func setUp(s wire.Spec) error {
 	if err := syscall.Sethostname([]byte("rxvm")); err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
+	if err := startCPUs(s.CPUs); err != nil {
+		return err
+	}
 	return loopbackUp()
+}
+
+// startCPUs starts those of the n CPUs that do not run yet. The first one
+// always does, and has no switch.
+func startCPUs(n int) error {
+	for i := 1; i < n; i++ {
+		name := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/online", i)
+		state, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(string(state)) == "1" {
+			continue
+		}
+		if err := os.WriteFile(name, []byte("1"), 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // loopbackUp is "ip link set lo up".

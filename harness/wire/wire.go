@@ -22,6 +22,7 @@ type Spec struct {
 	Env     []string `json:"env"`
 	TTY     bool     `json:"tty,omitempty"`
 	Size    Size     `json:"size"`
+	CPUs    int      `json:"cpus"`              // to be online before the command runs
 	Modules []string `json:"modules,omitempty"` // loaded in this order
 	Mkdirs  []string `json:"mkdirs,omitempty"`
 	Outputs []string `json:"outputs,omitempty"` // files or directories of files
