@@ -124,6 +124,13 @@ func TestExtendedError(t *testing.T) {
 	if got, want := e.Error(), "add receiver r0: batch 2 is above depth 1 (attribute batch)"; got != want {
 		t.Errorf("text is %q, want %q", got, want)
 	}
+	unknown := attributes(t, func(ae *netlink.AttributeEncoder) error {
+		ae.Uint32(200, 1)
+		return nil
+	})
+	if got := attrAt(receiverAttrs(), unknown, 20); got != "" {
+		t.Errorf("attribute 200 is named %q", got)
+	}
 	for _, offset := range []int{0, 3, 19, 1000, -4} {
 		if got := attrAt(receiverAttrs(), sent, offset); got != "" {
 			t.Errorf("offset %d names attribute %q", offset, got)
@@ -145,13 +152,11 @@ func TestContextEnded(t *testing.T) {
 
 // TestStaleAnswer puts an answer to an earlier request before the right one.
 func TestStaleAnswer(t *testing.T) {
-	c, k := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
-	inner := c.conn
-	c.conn = &staleConn{transport: inner}
-	if _, err := c.Info(t.Context()); err != nil {
-		t.Errorf("with a stale answer before: %v", err)
+	c, _ := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	c.conn = &staleConn{transport: c.conn}
+	if info, err := c.Info(t.Context()); err != nil || info.ABI != 1 {
+		t.Errorf("with a stale answer before: %+v, %v", info, err)
 	}
-	_ = k
 }
 
 // staleConn receives one message of another sequence number first.

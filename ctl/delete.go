@@ -51,7 +51,7 @@ func (c *Client) awaitGone(ctx context.Context, sub *subscription, gone Event) (
 		if err == nil {
 			return e, nil
 		}
-		if !sub.mustLook(ctx, err) {
+		if !mustLook(err) {
 			return Event{}, err
 		}
 		if missing {

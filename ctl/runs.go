@@ -68,7 +68,7 @@ func (s *subscription) awaitRun(ctx context.Context, id uint32) error {
 	deadline := time.Now().Add(recheck)
 	for {
 		m, err := s.next(ctx, deadline)
-		if s.mustLook(ctx, err) {
+		if mustLook(err) {
 			return nil
 		}
 		if err != nil {

@@ -22,6 +22,7 @@ func TestLedgerBalanced(t *testing.T) {
 		{"a completion too many", func(l *Ledger) { l.Completed++ }, "is not outstanding 10"},
 		{"a slot lost", func(l *Ledger) { l.Free-- }, "is not slots 15"},
 		{"more ended than posted", func(l *Ledger) { *l = Ledger{Flushed: 1} }, "posted 0"},
+		{"2³² receives too many", func(l *Ledger) { l.Posted += 1 << 32 }, "is not outstanding 10"},
 		{"a sum that wraps 32 bits", func(l *Ledger) { *l = Ledger{Held: math.MaxUint32, Free: 1} }, "is not slots 0"},
 	}
 	for _, tt := range tests {

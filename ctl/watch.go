@@ -115,8 +115,8 @@ func (s *subscription) next(ctx context.Context, deadline time.Time) (genetlink.
 
 // mustLook reports whether err of next says that an event may have been missed,
 // or nothing was heard for a while, so that only asking can tell.
-func (s *subscription) mustLook(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && (errors.Is(err, errLost) || errors.Is(err, os.ErrDeadlineExceeded))
+func mustLook(err error) bool {
+	return errors.Is(err, errLost) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // receive fills pending with at least one message.

@@ -27,13 +27,18 @@ type fakeClient struct {
 	config  ctl.ReceiverConfig
 	runs    ctl.RunConfig
 	stopped bool
+	asked   uint64 // for one receiver, which works on meanwhile
 	closed  bool
 }
 
 func (f *fakeClient) Receivers(context.Context) ([]ctl.Receiver, error) { return f.receivers, f.err }
 
 func (f *fakeClient) Receiver(context.Context, string) (ctl.Receiver, error) {
-	return testReceiver(), f.err
+	r := testReceiver()
+	r.Counters.Messages += 5000 * f.asked
+	r.Counters.PostCalls += 400 * f.asked
+	f.asked++
+	return r, f.err
 }
 
 func (f *fakeClient) Add(_ context.Context, cfg ctl.ReceiverConfig) (ctl.Receiver, error) {

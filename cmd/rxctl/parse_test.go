@@ -34,6 +34,9 @@ func TestParseNumber(t *testing.T) {
 			t.Errorf("size %q was read as %d", text, got)
 		}
 	}
+	if got, err := parseCount64("20000000000000000k"); err == nil {
+		t.Errorf("2·10¹⁹ was read as %d", got)
+	}
 	if got, err := parseCount64("18446744073709551615"); got != math.MaxUint64 || err != nil {
 		t.Errorf("the largest count: %d, %v", got, err)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/spf13/cobra"
@@ -24,12 +25,23 @@ type statistics struct {
 }
 
 func statsCommand(env *environment) *cobra.Command {
-	return &cobra.Command{
+	var period *time.Duration
+	cmd := &cobra.Command{
 		Use:   "stats [NAME]",
 		Short: "Show counters and histograms of receivers",
-		Args:  maybeArg("name"),
+		Long: `Show counters and histograms of receivers.
+
+With --watch, print one line a period of what one receiver did in it, until
+interrupted. RNRs are those of its whole device.`,
+		Args: maybeArg("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if period != nil && (len(args) == 0 || env.wantJSON() || *period <= 0) {
+				return usagef("stats --watch wants the name of one receiver, a period above 0, and no -j")
+			}
 			return env.withClient(func(c client) error {
+				if period != nil {
+					return env.watchStats(cmd.Context(), c, args[0], *period)
+				}
 				all, err := env.gather(cmd.Context(), c, args)
 				if err != nil {
 					return err
@@ -41,6 +53,9 @@ func statsCommand(env *environment) *cobra.Command {
 			})
 		},
 	}
+	optionVar(cmd.Flags(), &period, "watch", "period", "print a line a period (default period 1s)", parseTime)
+	cmd.Flags().Lookup("watch").NoOptDefVal = "1s"
+	return cmd
 }
 
 // gather collects the statistics of the receiver that args name, or of all.

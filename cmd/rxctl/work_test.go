@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,6 +101,23 @@ func TestChainList(t *testing.T) {
 	if counts[0].Length != 1 {
 		t.Error("printing reordered what it was given")
 	}
+}
+
+func TestStatsWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 43*time.Second)
+		defer cancel()
+		r := rxctl(ctx, &fakeClient{}, "stats", "r0", "--watch=2s")
+		r.want(t, exitDone)
+		lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+		if len(lines) != 21+2 || !strings.Contains(lines[0], "MESSAGES/S") || lines[21] != lines[0] {
+			t.Fatalf("%d lines in 43 s, want 21 and two headings:\n%s", len(lines), r.stdout)
+		}
+		want := []string{"2500", "0.00", "0.0800", "256", "0", "1", "0", "0"}
+		if got := strings.Fields(lines[1]); !slices.Equal(got, want) {
+			t.Errorf("line %q, want %q", got, want)
+		}
+	})
 }
 
 func TestMonitor(t *testing.T) {
