@@ -1,0 +1,307 @@
+package e2e
+
+// This file owns the rig: a fresh soft RDMA device for each test, and the proof
+// afterwards that the test left nothing on it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
+
+	"github.com/rxpost/rxpost/ctl"
+	"github.com/rxpost/rxpost/internal/rdma"
+)
+
+const (
+	netdevName = "rxnet0"
+	deviceName = "rxe0"
+	// Longest a test may take; far above what any needs without KVM.
+	testTime = 5 * time.Minute
+	// Longest that things on their way to an end may take.
+	settleTime = 30 * time.Second
+)
+
+var listenAddr = netip.MustParseAddrPort("10.9.0.1:7471")
+
+// rig is one test's device, client and deadline.
+type rig struct {
+	t        *testing.T
+	ctx      context.Context
+	ctl      *ctl.Client
+	baseline map[string]uint64
+}
+
+// newRig loads the modules, makes a netdev with an address and rxe0 on it. When
+// the test ends, its receivers must be gone, the device's RDMA resources must
+// be what they were, and nothing may be mapped or allocated.
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t}
+	modprobe(t, "rxpost_recv")
+	modprobe(t, "rxpost_send")
+
+	var cancel context.CancelFunc
+	r.ctx, cancel = context.WithTimeout(t.Context(), testTime)
+	t.Cleanup(cancel)
+	c, err := ctl.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ctl = c
+	r.addNetdev()
+	r.addDevice()
+	r.baseline = r.resources()
+	// Runs before the clean-ups above: last in, first out.
+	t.Cleanup(r.finish)
+	return r
+}
+
+func (r *rig) addNetdev() {
+	r.t.Helper()
+	link := &netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: netdevName}}
+	if err := netlink.LinkAdd(link); err != nil {
+		r.t.Fatalf("add %s: %v", netdevName, err)
+	}
+	r.t.Cleanup(func() {
+		if err := netlink.LinkDel(link); err != nil {
+			r.t.Errorf("delete %s: %v", netdevName, err)
+		}
+	})
+	addr, err := netlink.ParseAddr(listenAddr.Addr().String() + "/24")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := netlink.AddrAdd(link, addr); err != nil {
+		r.t.Fatalf("give %s an address: %v", netdevName, err)
+	}
+	if err := netlink.LinkSetUp(link); err != nil {
+		r.t.Fatalf("set %s up: %v", netdevName, err)
+	}
+}
+
+// addDevice makes rxe0. A test that deleted it need not make it again.
+func (r *rig) addDevice() {
+	r.t.Helper()
+	if err := rdma.Host().Add(deviceName, "rxe", netdevName); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		err := rdma.Host().Delete(deviceName)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			r.t.Error(err)
+		}
+	})
+}
+
+// resources counts what exists on rxe0: PDs, CQs, QPs, MRs, CM ids.
+func (r *rig) resources() map[string]uint64 {
+	r.t.Helper()
+	devices, err := rdma.Host().List()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, d := range devices {
+		if d.Name == deviceName {
+			return d.Resources
+		}
+	}
+	return nil
+}
+
+// finish asserts that the test left nothing behind.
+func (r *rig) finish() {
+	r.t.Helper()
+	// Closing the socket stops what runs the test left; they end in order.
+	if err := r.ctl.Close(); err != nil {
+		r.t.Error(err)
+	}
+	c, err := ctl.New()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer c.Close()
+	if !loaded("rxpost_recv") {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	r.leftNothing(ctx, c)
+}
+
+func (r *rig) leftNothing(ctx context.Context, c *ctl.Client) {
+	r.t.Helper()
+	receivers, err := c.Receivers(ctx)
+	if err != nil {
+		r.t.Error(err)
+	}
+	for _, left := range receivers {
+		r.t.Errorf("receiver %s was left behind", left.Name)
+		if _, err := c.Delete(ctx, left.Name); err != nil {
+			r.t.Error(err)
+		}
+	}
+	info, err := c.Info(ctx)
+	if err != nil {
+		r.t.Error(err)
+	}
+	if info.Mappings != 0 || info.Memory != 0 {
+		r.t.Errorf("left behind: %d mappings, %d bytes of slots",
+			info.Mappings, info.Memory)
+	}
+	if r.resources() == nil {
+		return // the test removed the device, and with it everything on it
+	}
+	r.eventually("RDMA resources at the baseline", func() error {
+		if diff := cmp.Diff(r.baseline, r.resources()); diff != "" {
+			return fmt.Errorf("(-baseline +now):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// eventually waits until check finds nothing wrong, for settleTime at the most.
+// It is for what the kernel ends on its own time and sends no event about.
+func (r *rig) eventually(what string, check func() error) {
+	r.t.Helper()
+	deadline := time.After(settleTime)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			r.t.Errorf("not in %v: %s: %v", settleTime, what, err)
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// add makes receiver r0 on the rig's address.
+func (r *rig) add(cfg ctl.ReceiverConfig) ctl.Receiver {
+	r.t.Helper()
+	cfg.Name = "r0"
+	cfg.Addr = listenAddr
+	rcv, err := r.ctl.Add(r.ctx, cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rcv
+}
+
+// delete deletes receiver r0 and checks its last ledger: balanced, nothing
+// outstanding, no mapping left.
+func (r *rig) delete() ctl.Ledger {
+	r.t.Helper()
+	ev, err := r.ctl.Delete(r.ctx, "r0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if ev.Ledger == nil {
+		r.t.Fatal("the receiver-gone event was lost")
+	}
+	if err := ev.Ledger.Balanced(); err != nil {
+		r.t.Error(err)
+	}
+	if ev.Ledger.Outstanding != 0 || ev.Ledger.Slots != 0 {
+		r.t.Errorf("left in the ledger: %+v", *ev.Ledger)
+	}
+	if ev.Mappings == nil || *ev.Mappings != 0 {
+		r.t.Errorf("mappings left: %v", ev.Mappings)
+	}
+	return *ev.Ledger
+}
+
+// start starts a run against the rig's address.
+func (r *rig) start(cfg ctl.RunConfig) uint32 {
+	r.t.Helper()
+	cfg.Addr = listenAddr
+	id, err := r.ctl.StartRun(r.ctx, cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// send sends Count messages and fails the test unless all were acknowledged.
+func (r *rig) send(cfg ctl.RunConfig) ctl.Run {
+	r.t.Helper()
+	run, err := r.ctl.WaitRun(r.ctx, r.start(cfg))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if run.Err() != nil || run.Completed != *cfg.Count {
+		r.t.Fatalf("sent %d of %d: %v", run.Completed, *cfg.Count, run.Err())
+	}
+	return run
+}
+
+// receiver reads receiver r0, whose ledger must balance in every reading.
+func (r *rig) receiver() ctl.Receiver {
+	r.t.Helper()
+	rcv, err := r.ctl.Receiver(r.ctx, "r0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := rcv.Ledger.Balanced(); err != nil {
+		r.t.Error(err)
+	}
+	return rcv
+}
+
+// fault arms a fault point of rxpost_recv; it is disarmed when the test ends.
+func (r *rig) fault(name string, value int) {
+	r.t.Helper()
+	file := "/sys/kernel/debug/rxpost_recv/fault/" + name
+	if err := os.WriteFile(file, fmt.Appendln(nil, value), 0); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		if err := os.WriteFile(file, []byte("0\n"), 0); err != nil {
+			r.t.Error(err)
+		}
+	})
+}
+
+func modprobe(t *testing.T, module string) {
+	t.Helper()
+	if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
+		t.Fatalf("modprobe %s: %v\n%s", module, err, out)
+	}
+}
+
+func loaded(module string) bool {
+	_, err := os.Stat("/sys/module/" + module)
+	return err == nil
+}
+
+// rxctl runs the CLI as a user would and returns what it printed and its exit
+// status.
+func (r *rig) rxctl(args ...string) (stdout, stderr string, status int) {
+	r.t.Helper()
+	var out, errOut strings.Builder
+	cmd := exec.CommandContext(r.ctx, "rxctl", args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return out.String(), errOut.String(), exit.ExitCode()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out.String(), errOut.String(), 0
+}
+
+func ptr[T any](v T) *T { return &v }
