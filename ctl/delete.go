@@ -51,11 +51,11 @@ func (c *Client) awaitGone(ctx context.Context, sub *subscription, gone Event) (
 		if err == nil {
 			return e, nil
 		}
+		if errors.Is(err, ErrNotLoaded) || mustLook(err) && missing {
+			return gone, nil // a module that goes takes its receivers along
+		}
 		if !mustLook(err) {
 			return Event{}, err
-		}
-		if missing {
-			return gone, nil
 		}
 		if missing, err = c.isGone(ctx, gone.ReceiverID); err != nil {
 			return Event{}, err

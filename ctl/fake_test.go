@@ -12,6 +12,7 @@ import (
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/genetlink/genltest"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // Numbers of the fake families.
@@ -27,14 +28,15 @@ type fakeKernel struct {
 	events chan fakeEvent
 
 	mu     sync.Mutex
-	joined int  // sockets that joined a group
+	joined int  // groups that sockets joined
 	absent bool // no family is registered
 }
 
 // fakeEvent is what an event socket receives: a message or an error.
 type fakeEvent struct {
-	msg genetlink.Message
-	err error
+	msg  genetlink.Message
+	from netlink.HeaderType // the family; 0 stands for the one that was joined
+	err  error
 }
 
 // newFake returns a client of a fake kernel.
@@ -57,6 +59,7 @@ func newFake(t *testing.T, answer genltest.Func) (*Client, *fakeKernel) {
 func (k *fakeKernel) dial() (transport, error) {
 	fn := genltest.Func(k.answer)
 	for _, f := range []genetlink.Family{
+		{ID: unix.GENL_ID_CTRL, Version: 2, Name: ctrlFamilyName, Groups: []genetlink.MulticastGroup{{ID: unix.GENL_ID_CTRL, Name: ctrlGroup}}},
 		{ID: fakeFamilyID, Version: 1, Name: familyName, Groups: []genetlink.MulticastGroup{{ID: fakeGroupID, Name: groupEvents}}},
 		{ID: fakeSendFamilyID, Version: 1, Name: sendFamilyName, Groups: []genetlink.MulticastGroup{{ID: fakeGroupID, Name: sendGroupEvents}}},
 	} {
@@ -76,18 +79,12 @@ func (k *fakeKernel) dial() (transport, error) {
 func serveFamily(f genetlink.Family, next genltest.Func) genltest.Func {
 	serve := genltest.ServeFamily(f, next)
 	return func(greq genetlink.Message, nreq netlink.Message) ([]genetlink.Message, error) {
-		if nreq.Header.Type == genlCtrlID && attrString(greq.Data, ctrlAttrFamilyName) != f.Name {
+		if nreq.Header.Type == unix.GENL_ID_CTRL && familyOf(greq) != f.Name {
 			return next(greq, nreq)
 		}
 		return serve(greq, nreq)
 	}
 }
-
-// The generic netlink controller, which resolves names.
-const (
-	genlCtrlID         = 0x10
-	ctrlAttrFamilyName = 2
-)
 
 // setAbsent unloads or loads the fake modules.
 func (k *fakeKernel) setAbsent(absent bool) {
@@ -102,7 +99,7 @@ func (k *fakeKernel) isAbsent() bool {
 	return k.absent
 }
 
-// joins counts the sockets that joined the events.
+// joins counts the groups that were joined.
 func (k *fakeKernel) joins() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,7 +148,7 @@ func (c *fakeConn) Receive() ([]genetlink.Message, []netlink.Message, error) {
 		}
 		select {
 		case e := <-c.kernel.events:
-			return []genetlink.Message{e.msg}, []netlink.Message{{}}, e.err
+			return []genetlink.Message{e.msg}, []netlink.Message{{Header: netlink.Header{Type: e.from}}}, e.err
 		case <-expired:
 			return nil, nil, &netlink.OpError{Op: "receive", Err: os.ErrDeadlineExceeded}
 		case <-moved:

@@ -14,6 +14,7 @@ import (
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/genetlink/genltest"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
 )
 
 // gone makes the last event of a receiver.
@@ -53,8 +54,8 @@ func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k *fakeKernel
 		c, k := newFake(t, closing(t, 100, func() {
-			if k.joins() != 1 {
-				t.Error("the deletion was sent before the group was joined")
+			if k.joins() != 2 {
+				t.Error("the deletion was sent before the groups were joined")
 			}
 			k.events <- gone(t, 8) // another receiver's
 			k.events <- gone(t, 9)
@@ -69,9 +70,10 @@ func TestDelete(t *testing.T) {
 // TestDeleteEventLost loses the event; asking must make up for it.
 func TestDeleteEventLost(t *testing.T) {
 	for name, lose := range map[string]func(*fakeKernel){
-		"silence":  func(*fakeKernel) {},
-		"overflow": func(k *fakeKernel) { k.events <- fakeEvent{err: syscall.ENOBUFS} },
-		"unloaded": func(k *fakeKernel) { time.AfterFunc(time.Second/2, func() { k.setAbsent(true) }) },
+		"silence":     func(*fakeKernel) {},
+		"overflow":    func(k *fakeKernel) { k.events <- fakeEvent{err: syscall.ENOBUFS} },
+		"family gone": func(k *fakeKernel) { k.events <- familyGone(t, familyName) },
+		"unloaded":    func(k *fakeKernel) { time.AfterFunc(time.Second/2, func() { k.setAbsent(true) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -103,6 +105,38 @@ func TestDeleteContext(t *testing.T) {
 		}
 		if took := time.Since(begin); took != 5500*time.Millisecond {
 			t.Errorf("the wait took %v, want 5.5s", took)
+		}
+	})
+}
+
+// familyGone makes the kernel's message that a family was unregistered.
+func familyGone(t *testing.T, name string) fakeEvent {
+	t.Helper()
+	return fakeEvent{from: unix.GENL_ID_CTRL, msg: message(t, unix.CTRL_CMD_DELFAMILY, func(ae *netlink.AttributeEncoder) error {
+		ae.String(unix.CTRL_ATTR_FAMILY_NAME, name)
+		return nil
+	})}
+}
+
+// TestWatchUnloaded makes sure that nobody watches a group that is gone.
+func TestWatchUnloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := newFake(t, closing(t, 0, func() {}))
+		w, err := c.Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.events <- familyGone(t, "someone_else")
+		k.events <- gone(t, 1)
+		k.events <- familyGone(t, familyName)
+		if e, err := w.Next(); err != nil || e.ReceiverID != 1 {
+			t.Errorf("event %+v, error %v; want that of receiver 1", e, err)
+		}
+		if e, err := w.Next(); !errors.Is(err, ErrNotLoaded) {
+			t.Errorf("event %+v, error %v; want ErrNotLoaded", e, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

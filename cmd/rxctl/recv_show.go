@@ -63,7 +63,7 @@ func receiverBlock(r ctl.Receiver) string {
 	line("queue", "depth %d of %d slots of %s, low water %d", r.Depth, r.DepthMax, size(uint64(r.SlotSize)), r.LowWater)
 	line("batch", "%d, held at most %v", r.Batch, r.BatchTimeout)
 	line("polling", "%s, budget %d, spin %v, CQ of %d", r.PollMode, r.Budget, r.Spin, r.CQE)
-	line("pollers", "%d (thread %s)", r.Pollers, strings.Trim(fmt.Sprint(r.PollerPIDs), "[]"))
+	line("pollers", "%d (%s)", r.Pollers, threads(r.PollerPIDs))
 	line("sink", "%s", r.Sink)
 	line("rnr", "timer %v, in effect %v, retried %s", r.RNRTimer, r.RNREffective, times(r.RNRRetry))
 	line("drain timeout", "%v", r.DrainTimeout)
@@ -72,6 +72,14 @@ func receiverBlock(r ctl.Receiver) string {
 	line("received", "%s, %s", plural(r.Counters.Messages, "message"), size(r.Counters.Bytes))
 	line("memory", "%s now, %s at most, %s", size(r.Memory), size(r.MemoryMax), plural(r.Mappings, "live mapping"))
 	return b.String()
+}
+
+// threads prints the thread ids of pollers, which run only with a device.
+func threads(pids []uint32) string {
+	if len(pids) == 0 {
+		return "not running"
+	}
+	return "thread " + strings.Trim(fmt.Sprint(pids), "[]")
 }
 
 // ledgerSum prints the ledger as the sum it is.

@@ -48,6 +48,7 @@ func TestRecvSetSendsOnlyWhatIsGiven(t *testing.T) {
 func TestRecvShow(t *testing.T) {
 	second := testReceiver()
 	second.Name, second.Device, second.State, second.RNRRetry = "r1", "", ctl.ReceiverStateNoDevice, 1
+	second.PollerPIDs = nil
 	f := &fakeClient{receivers: []ctl.Receiver{testReceiver(), second}}
 	r := rxctl(t.Context(), f, "recv", "show")
 	r.want(t, exitDone)
@@ -72,8 +73,10 @@ receiver: r1
 	if !strings.HasPrefix(r.stdout, want) {
 		t.Errorf("output (-want +got):\n%s", cmp.Diff(want, r.stdout))
 	}
-	if !strings.Contains(r.stdout, "retried 1 time\n") {
-		t.Errorf("output lacks the retry limit of r1:\n%s", r.stdout)
+	for _, line := range []string{"retried 1 time\n", "pollers: 1 (not running)\n"} {
+		if !strings.Contains(r.stdout, line) {
+			t.Errorf("output lacks %q of r1:\n%s", line, r.stdout)
+		}
 	}
 }
 

@@ -56,6 +56,10 @@ func (d *Devices) Add(name, kind, netdev string) error {
 	}
 	e := &LinkError{Op: fmt.Sprintf("add %s device %s on %s", kind, name, netdev), Err: err}
 	switch {
+	case errors.Is(err, syscall.EPERM) && kind == "rxe":
+		e.Message = "this wants the capability CAP_NET_ADMIN, and no VLAN below"
+	case errors.Is(err, syscall.EPERM):
+		e.Message = "this wants the capability CAP_NET_ADMIN"
 	case errors.Is(err, syscall.ENODEV):
 		e.Message = fmt.Sprintf("there is no network device %s", netdev)
 	case errors.Is(err, syscall.EINVAL):

@@ -72,7 +72,7 @@ func TestAddErrors(t *testing.T) {
 		want  string
 	}{
 		{syscall.ENODEV, os.ErrNotExist, "there is no network device eth9"},
-		{syscall.EPERM, os.ErrPermission, "operation not permitted"},
+		{syscall.EPERM, os.ErrPermission, "CAP_NET_ADMIN, and no VLAN"},
 		{syscall.EEXIST, os.ErrExist, "there is a device rxe0"},
 		{syscall.EINVAL, syscall.EINVAL, `no driver "rxe"`},
 	}
