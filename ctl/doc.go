@@ -7,7 +7,8 @@
 //
 // Each field of a type names the kernel attribute behind it; spec/rxpost.yaml
 // and spec/rxpost_send.yaml define them. The JSON key of a field is that
-// attribute's name, so a unit in a key ("spin-us") is the unit of its number.
+// attribute's name, so a unit in a key ("spin-us") is the unit of its number; only
+// the time of an event is text, as RFC 3339 writes it.
 // In a request a field left nil, empty or zero is not sent and the kernel's
 // default holds: this package has no defaults of its own.
 //
@@ -19,7 +20,7 @@
 //   - [ErrNotLoaded] when the module is not there and could not be loaded,
 //   - [os.ErrPermission] when the request wants CAP_NET_ADMIN,
 //   - [os.ErrNotExist] when there is no such receiver, connection, run or device,
-//   - [os.ErrExist] when the name or address is taken,
+//   - [os.ErrExist] when the name is taken,
 //
 // and the errno itself.
 //

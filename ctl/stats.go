@@ -50,6 +50,18 @@ func (e Errno) String() string {
 // MarshalText is [Errno.String].
 func (e Errno) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
+// UnmarshalText takes a text that [Errno.String] returns.
+func (e *Errno) UnmarshalText(text []byte) error {
+	// The kernel keeps numbers up to 4095 for errors.
+	for n := Errno(1); n < 4096; n++ {
+		if n.String() == string(text) {
+			*e = n
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown error name %q", text)
+}
+
 // decodeStats reads one answer about histograms.
 func decodeStats(b []byte) (Stats, error) {
 	// Empty and not nil, so that JSON says [] for a receiver without traffic.

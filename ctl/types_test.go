@@ -6,9 +6,13 @@ import (
 	"encoding"
 	"encoding/json"
 	"math"
+	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestLedgerBalanced(t *testing.T) {
@@ -114,6 +118,32 @@ func TestEnums(t *testing.T) {
 	}
 	if _, err := ParseSink("x"); err == nil || !strings.Contains(err.Error(), "discard, verify or echo") {
 		t.Errorf("error %v does not list the sinks", err)
+	}
+}
+
+// TestJSONBack reads back what was written, as a script in Go does.
+func TestJSONBack(t *testing.T) {
+	want := Run{
+		ID: 1, Addr: netip.MustParseAddr("fd00::1"), State: RunStateDone, Elapsed: 5, Errno: new(Errno(syscall.ECONNREFUSED)),
+		Status: []StatusCount{{WCFlushed, 3}},
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Run
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, netipComparer()); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	var e Errno
+	if err := e.UnmarshalText([]byte("ENONSENSE")); err == nil {
+		t.Errorf("ENONSENSE is %d", e)
+	}
+	if err := e.UnmarshalText([]byte("3000")); err != nil || e != 3000 {
+		t.Errorf("error 3000 came back as %d, %v", e, err)
 	}
 }
 
