@@ -35,36 +35,55 @@ type Build struct {
 	NoBTF    bool // leave out the type information that BPF programs need
 }
 
-// BuildModules builds kmod/ and kmod/test/ for a kernel, in a copy that the
-// cache keys by everything that goes into it, and returns that copy. It
+// buildJob is one build: what, for which kernel, with what.
+type buildJob struct {
+	Build
+	kernel Kernel
+	src    string
+	files  []string // under src
+	dirs   []string // folders to build
+}
+
+// BuildModules builds kmod/ and kmod/test/ for a kernel and returns the folder
+// with the modules, which the cache keys by everything that goes into them. It
 // returns "" when there is nothing to build.
 func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Build) (string, error) {
-	src := filepath.Join(root, "kmod")
-	dirs, err := kbuildDirs(src)
-	if err != nil || len(dirs) == 0 {
-		return "", err
-	}
-	files, err := sourceFiles(src)
-	if err != nil {
-		return "", err
-	}
 	if _, err := exec.LookPath("pahole"); err != nil {
 		// The headers of some kernels bring a vmlinux, and then their
 		// makefiles insist on pahole.
 		b.NoBTF = true
 	}
-	sum, err := hashFiles(src, files, k.Version, fmt.Sprint(b))
+	j := buildJob{Build: b, kernel: k, src: filepath.Join(root, "kmod")}
+	var err error
+	if j.dirs, err = kbuildDirs(j.src); err != nil || len(j.dirs) == 0 {
+		return "", err
+	}
+	if j.files, err = sourceFiles(j.src); err != nil {
+		return "", err
+	}
+	sum, err := hashFiles(j.src, j.files, k.Version, fmt.Sprint(b))
 	if err != nil {
 		return "", err
 	}
-	key := filepath.Join("kmod", k.Version+"-"+sum)
-	return f.Cache.Ensure(ctx, key, func(dir string) error {
+	return f.Cache.Ensure(ctx, filepath.Join("kmod", k.Version+"-"+sum), func(dir string) error {
 		if b.NoBTF {
 			f.say("no pahole on this host: modules get no BTF")
 		}
 		f.say("building modules for %s", k.Release)
-		return buildCopy(ctx, k, b, src, files, dirs, dir)
+		return f.buildIn(ctx, j, filepath.Join("kmod-work", k.Version+b.suffix()), dir)
 	})
+}
+
+// suffix tells working copies apart that must not share objects.
+func (b Build) suffix() string {
+	s := ""
+	if b.Warnings {
+		s += "-W"
+	}
+	if b.NoBTF {
+		s += "-nobtf"
+	}
+	return s
 }
 
 // kbuildDirs lists the folders to build, those with a Kbuild of their own.
@@ -81,6 +100,9 @@ func kbuildDirs(src string) ([]string, error) {
 	return out, nil
 }
 
+// userTests is the name of folders whose C is for user space.
+const userTests = "user"
+
 // sourceFiles lists the files under src that a build reads: not what an
 // in-tree build leaves behind, which must not change the key.
 func sourceFiles(src string) ([]string, error) {
@@ -88,6 +110,9 @@ func sourceFiles(src string) ([]string, error) {
 	err := filepath.WalkDir(src, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if d.IsDir() && d.Name() == userTests {
+			return filepath.SkipDir
 		}
 		rel, err := filepath.Rel(src, p)
 		if err == nil && d.Type().IsRegular() && isSource(d.Name()) {
@@ -131,14 +156,10 @@ func hashFiles(dir string, files []string, words ...string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-func buildCopy(ctx context.Context, k Kernel, b Build, src string, files, dirs []string, dir string) error {
-	for _, name := range files {
-		if err := copyFile(filepath.Join(src, name), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	for _, d := range dirs {
-		if _, err := run(ctx, dir, makeArgs(k, b, dir, d)...); err != nil {
+// make builds the job's folders in the working copy dir.
+func (j buildJob) make(ctx context.Context, dir string) error {
+	for _, d := range j.dirs {
+		if _, err := run(ctx, dir, makeArgs(j.kernel, j.Build, dir, d)...); err != nil {
 			return err
 		}
 	}
