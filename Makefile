@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+# The commands at the top. `make help` lists them.
+
+GO      ?= go
+BIN     := bin
+KERNELS := 6.1 6.12
+# Packages whose tests need no VM.
+UNITS    = $(shell $(GO) list ./... | grep -v /e2e$$)
+VERSION  = $(shell sed -n 's/^.define RXPOST_VERSION[^"]*"\(.*\)"/\1/p' kmod/rxpost.h)
+# What the e2e tests take into the VM: a client that nobody here wrote.
+E2E_VM  := --add /usr/bin/rdma_client --add-rdma-userland
+
+# The VM has no C library of its own: everything that goes in is static.
+export CGO_ENABLED = 0
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: deps build ## Receive real RDMA traffic in a VM, retune it live, tear it down
+	@$(BIN)/rxvm --kernel 6.12 --add vm/demo.sh:/demo.sh -- sh /demo.sh
+
+test: deps test-account test-go test-vm e2e ## Everything that needs no debug kernel
+
+test-account: deps ## account.h in user space, against a model, with sanitizers
+	@mkdir -p $(BIN)
+	$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -o $(BIN)/account_test kmod/test/user/account_test.c
+	$(BIN)/account_test 1 400
+
+test-go: deps ## Go's unit tests, with the race detector
+	CGO_ENABLED=1 $(GO) test -race $(UNITS)
+
+test-vm: deps build ## Tests of the harness itself, in VMs
+	RXPOST_VM=1 $(GO) test -count=1 -timeout 20m ./cmd/rxvm ./harness
+
+e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
+
+# -count=1: Go's test cache does not know that a module changed.
+e2e-%: deps build
+	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
+
+lint: deps build ## Everything that finds fault without running it
+	@sh .ci/lint
+
+generate: deps build ## C and Go of the netlink interface from spec/
+	$(GO) run ./internal/gen -source "$$($(BIN)/rxvm source)"
+
+kmod: deps build ## Build the modules for each stock kernel
+	@for k in $(KERNELS); do $(BIN)/rxvm build --kernel $$k || exit; done
+
+kernels: deps build ## Lock the newest kernels of the mirror and fetch them
+	$(BIN)/rxvm kernels --update
+
+build: ## Build rxvm and rxctl into bin/
+	@$(GO) build -ldflags '-X main.version=$(VERSION)' -o $(BIN)/ ./cmd/rxvm ./cmd/rxctl
+
+deps: ## Install what is missing, or say the command that does
+	@sh vm/deps.sh
+
+clean: ## Remove what was built here; the cache of kernels stays
+	rm -rf $(BIN)
+
+.PHONY: help demo test test-account test-go test-vm e2e lint generate kmod kernels build deps clean
+.DEFAULT_GOAL := help
