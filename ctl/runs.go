@@ -56,30 +56,30 @@ func (c *Client) WaitRun(ctx context.Context, id uint32) (_ Run, err error) {
 		if err != nil || r.State == RunStateDone {
 			return r, err
 		}
-		if err := sub.awaitRun(ctx, id); err != nil {
-			return Run{}, err
+		r, err = sub.awaitRun(ctx, id)
+		if !mustLook(err) {
+			return r, err
 		}
 	}
 }
 
-// awaitRun returns nil when it is time to look at a run: it is done, or its
-// event may be lost, or recheck has passed.
-func (s *subscription) awaitRun(ctx context.Context, id uint32) error {
+// awaitRun returns what the event of a run's end says of it. It does not ask:
+// when it was the module's unloading that ended the run, nobody is left to
+// answer. An error that mustLook knows says that it is time to ask: the event
+// may be lost, or recheck has passed.
+func (s *subscription) awaitRun(ctx context.Context, id uint32) (Run, error) {
 	deadline := time.Now().Add(recheck)
 	for {
 		m, err := s.next(ctx, deadline)
-		if mustLook(err) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return Run{}, err
 		}
 		r, err := decodeRun(m.Data)
 		if err != nil {
-			return &Error{Op: s.op, Err: err}
+			return Run{}, &Error{Op: s.op, Err: err}
 		}
 		if m.Header.Command == cmdSendRunDone && r.ID == id {
-			return nil
+			return r, nil
 		}
 	}
 }

@@ -227,3 +227,23 @@ func TestWaitRunContext(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitRunUnloaded makes sure that the end of a run is heard although nobody
+// can be asked about it any more: its module is being unloaded.
+func TestWaitRunUnloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c, k := newFake(t, func(genetlink.Message, netlink.Message) ([]genetlink.Message, error) {
+			if asked++; asked > 1 {
+				return nil, genltest.Error(int(syscall.ENOENT))
+			}
+			return []genetlink.Message{message(t, cmdSendRunGet, encodeRun(RunStateSending))}, nil
+		})
+		k.events <- fakeEvent{msg: message(t, cmdSendRunDone, encodeRun(RunStateDone))}
+		k.events <- familyGone(t, sendFamilyName)
+		r, err := c.WaitRun(t.Context(), 2)
+		if err != nil || r.State != RunStateDone || r.Reason != "nobody listens" {
+			t.Errorf("run %+v, error %v; want it as its last event told it", r, err)
+		}
+	})
+}
