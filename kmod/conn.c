@@ -172,17 +172,21 @@ static int attach(struct rxpost_conn *conn)
 	return pub.ledger.outstanding ? 0 : -ENOBUFS;
 }
 
-static int open_conn(struct rxpost_conn *conn)
+/* On an error @step is what could not be done, in words. */
+static int open_conn(struct rxpost_conn *conn, const char **step)
 {
 	struct ib_pd *pd = conn->poller->binding->pd;
 	int ret;
 
+	*step = "make the receive slots";
 	ret = rxpost_queue_init(&conn->queue, conn, pd);
 	if (ret)
 		return ret;
+	*step = "create a QP of that depth";
 	ret = create_qp(conn, pd);
 	if (ret)
 		return ret;
+	*step = "post the first receives";
 	return attach(conn);
 }
 
@@ -233,22 +237,25 @@ static void accept_conn(struct kthread_work *work)
 {
 	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
 						accept_work);
+	const char *step;
 	int ret;
 
 	/* The receiver may be closing, or the peer gone, already. */
 	if (test_bit(RXPOST_CONN_DYING, &conn->flags))
 		return;
-	ret = open_conn(conn);
-	if (!ret)
+	ret = open_conn(conn, &step);
+	if (!ret) {
+		step = "accept";
 		ret = accept_peer(conn);
+	}
 	if (!ret)
 		return;
 	spin_lock(&conn->rcv->lock);
 	conn->rcv->rejected++;
 	spin_unlock(&conn->rcv->lock);
 	rxpost_event(RXPOST_EVENT_TYPE_CONN_REJECTED, conn->rcv, conn,
-		     "%pISpc: cannot accept (%d)", &conn->peer, ret);
-	rxpost_conn_kill(conn, "not accepted (%d)", ret);
+		     "%pISpc: cannot %s (%d)", &conn->peer, step, ret);
+	rxpost_conn_kill(conn, "cannot %s (%d)", step, ret);
 }
 
 static void remove_conn(struct rxpost_conn *conn)
