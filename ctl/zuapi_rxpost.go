@@ -519,11 +519,13 @@ const (
 	// attrCountersBogus is counters.bogus. Completions whose wr_id is out of
 	// range or whose slot was not posted.
 	attrCountersBogus
-	// attrCountersEmpty is counters.empty. Times a queue ran empty while its
-	// connection was live.
+	// attrCountersEmpty is counters.empty. Times the poller found all receives
+	// of a live connection used up. The device can run empty more often: what it
+	// has used and the poller has not polled yet does not show here, but in the
+	// device's RNR count.
 	attrCountersEmpty
 	// attrCountersLowest is counters.lowest. Fewest receives outstanding on a
-	// live connection so far.
+	// live connection as its poller saw it; absent before the first connection.
 	attrCountersLowest
 	// attrCountersVerified is counters.verified. Messages with the right header,
 	// sequence and checksum.

@@ -12,10 +12,14 @@ run() {
 	printf '$ %s\n' "$*"
 	"$@"
 }
-# stat NAME: one number out of rxctl's JSON.
-stat() { rxctl -j -p stats r0 | sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" | head -n 1; }
-# posts MESSAGES CALLS: calls of ib_post_recv that a message cost.
-posts() { awk "BEGIN { printf \"%.4f\", $2 / $1 }"; }
+# read_stats: messages and calls of ib_post_recv, in one reading.
+read_stats() {
+	json=$(rxctl -j -p stats r0)
+	messages=$(number messages) calls=$(number post-calls)
+}
+number() { printf '%s\n' "$json" | sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" | head -n 1; }
+# posts CALLS MESSAGES: calls that a message cost.
+posts() { awk "BEGIN { printf \"%.4f\", $1 / $2 }"; }
 
 say "A soft RDMA device on a network device that leads nowhere"
 run ip link add net0 type dummy
@@ -32,22 +36,24 @@ fill=256
 printf '$ rxctl send %s --size 64 --count %s --batch 16 &\n' $addr $count
 rxctl send $addr --size 64 --count $count --batch 16 --progress always &
 sender=$!
-until [ "$(stat messages)" -ge $((count / 2)) ]; do
-	kill -0 $sender 2>/dev/null || break
+read_stats
+while [ "$messages" -lt $((count / 2)) ] && kill -0 $sender 2>/dev/null; do
 	sleep 0.2
+	read_stats
 done
+before=$(posts $((calls - fill)) "$messages")
 
 say "While it sends: from one receive a call to sixteen"
-m1=$(stat messages) c1=$(stat post-calls)
 run rxctl recv set r0 --batch 16
-m2=$(stat messages) c2=$(stat post-calls)
+read_stats
+m=$messages c=$calls
 wait $sender
-m3=$(stat messages) c3=$(stat post-calls)
+read_stats
+after=$(posts $((calls - c)) $((messages - m)))
 
 say "What happened"
 run rxctl stats r0
-printf 'posts per message: %s before, %s after (1/16 = 0.0625)\n' \
-	"$(posts "$m1" $((c1 - fill)))" "$(posts $((m3 - m2)) $((c3 - c2)))"
+printf 'posts per message: %s before, %s after (1/16 = 0.0625)\n' "$before" "$after"
 
 say "Teardown: every receive is accounted for"
 run rxctl recv del r0
