@@ -77,6 +77,11 @@ func kernelArgs(m machine) []string {
 		"panic=-1",      // with -no-reboot, a panic ends QEMU at once
 		"oops=panic",    // nothing after an oops can be believed
 	}
+	if m.accel != KVM {
+		// The kernel gives its timer a few milliseconds of real time to
+		// tick in, and panics; an emulated CPU may get none on a busy host.
+		args = append(args, "no_timer_check")
+	}
 	if m.accel == TCG && m.smp > 1 {
 		// Before 8.1, QEMU's translator may keep a stale copy of code that
 		// another CPU is patching, and the kernel patches itself a lot while

@@ -31,11 +31,11 @@ func TestQEMUArgs(t *testing.T) {
 			"tcg", machine{accel: TCG, smp: 4, memory: 512, kernel: "/k", initrd: 3, serials: []int{4, 5}, kargs: []string{"panic=0"}},
 			common + "-accel tcg,thread=multi -smp 4 " +
 				"-chardev socket,id=serial0,fd=4 -serial chardev:serial0 -chardev socket,id=serial1,fd=5 -serial chardev:serial1 " +
-				"-initrd /proc/self/fd/3 -kernel /k -append console=ttyS0 panic=-1 oops=panic maxcpus=1 panic=0",
+				"-initrd /proc/self/fd/3 -kernel /k -append console=ttyS0 panic=-1 oops=panic no_timer_check maxcpus=1 panic=0",
 		},
 		{
 			"icount", machine{accel: ICount, smp: 1, memory: 512, kernel: "/k"},
-			common + "-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -kernel /k -append console=ttyS0 panic=-1 oops=panic",
+			common + "-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -kernel /k -append console=ttyS0 panic=-1 oops=panic no_timer_check",
 		},
 	}
 	for _, tt := range tests {
