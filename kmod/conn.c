@@ -324,12 +324,18 @@ static void expire_drain(struct kthread_work *work)
 		     READ_ONCE(conn->rcv->cfg.drain_timeout_ms));
 }
 
-/* From here on the peer knows, and the device flushes. */
+/*
+ * From here on the peer knows, and the device flushes. The handler lock is not
+ * held: on iWARP rdma_disconnect() waits for a connection that is being
+ * established, whose event wants that lock before it wakes the waiter (6.12
+ * core/iwcm.c, iw_cm_disconnect() and cm_conn_est_handler()). It need not be:
+ * accepting, too, is this worker's, so no move of the QP to RTR or RTS can run
+ * beside the one to ERR.
+ */
 static void disconnect(struct rxpost_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	rdma_lock_handler(conn->id);
 	set_state(conn, RXPOST_CONN_STATE_DRAINING);
 	set_bit(RXPOST_CONN_NO_POST, &conn->flags);
 	if (conn->accepted)
@@ -339,7 +345,6 @@ static void disconnect(struct rxpost_conn *conn)
 	/* Both may fail when the peer was faster; the QP must flush anyway. */
 	if (conn->queue.qp)
 		ib_modify_qp(conn->queue.qp, &attr, IB_QP_STATE);
-	rdma_unlock_handler(conn->id);
 }
 
 static void teardown_conn(struct kthread_work *work)
