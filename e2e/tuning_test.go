@@ -85,8 +85,32 @@ func TestTuneDepth(t *testing.T) {
 			if rcv.Ledger.Outstanding > depth {
 				t.Errorf("depth %d: %d outstanding", depth, rcv.Ledger.Outstanding)
 			}
+			// What is not to be posted rests; it is not held for a batch.
+			if rcv.Ledger.Held > depth {
+				t.Errorf("depth %d: %d held", depth, rcv.Ledger.Held)
+			}
 		})
 		was = depth
+	}
+	r.finishRun(e)
+}
+
+// A new target is acted on at once, not when a message comes.
+func TestTuneIdle(t *testing.T) {
+	const batch = 16
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{
+		Depth: ptr(uint32(32)), DepthMax: ptr(uint32(256)), Batch: ptr(uint32(batch)),
+		BatchTimeout: ptr(second), LowWater: ptr(uint32(0)), Sink: ptr(ctl.SinkVerify),
+	})
+	e := r.flood(ctl.RunConfig{Rate: ptr(uint64(1)), Batch: ptr(uint32(1))})
+	before := r.receiver().Counters.Messages
+	r.set(ctl.ReceiverConfig{Depth: ptr(uint32(200))})
+	r.await("the new depth posted", func() bool {
+		return r.receiver().Ledger.Outstanding > 200-batch
+	})
+	if n := r.receiver().Counters.Messages - before; n >= batch {
+		t.Errorf("the new depth was posted after %d messages", n)
 	}
 	r.finishRun(e)
 }
