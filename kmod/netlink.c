@@ -56,15 +56,13 @@ static struct rxpost_receiver *find_alive(const struct rxpost_ask *ask)
 	return ERR_PTR(-EBUSY);
 }
 
-static int reply_receiver(struct genl_info *info, struct rxpost_receiver *rcv)
+/* Consumes @skb. */
+static int reply_receiver(struct sk_buff *skb, struct genl_info *info,
+			  struct rxpost_receiver *rcv)
 {
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	void *hdr;
+	void *hdr = genlmsg_put_reply(skb, info, &rxpost_nl_family, 0,
+				      info->genlhdr->cmd);
 
-	if (!skb)
-		return -ENOMEM;
-	hdr = genlmsg_put_reply(skb, info, &rxpost_nl_family, 0,
-				info->genlhdr->cmd);
 	if (!hdr || rxpost_put_receiver(skb, rcv)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;
@@ -84,11 +82,20 @@ int rxpost_nl_receiver_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct rxpost_ask ask = { info->extack, info->attrs };
 	struct rxpost_receiver *rcv;
+	struct sk_buff *reply;
 	int ret;
 
+	reply = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
 	mutex_lock(&rxpost_mutex);
 	rcv = find(&ask, RXPOST_A_RECEIVER_ID, RXPOST_A_RECEIVER_NAME);
-	ret = IS_ERR(rcv) ? PTR_ERR(rcv) : reply_receiver(info, rcv);
+	if (IS_ERR(rcv)) {
+		nlmsg_free(reply);
+		ret = PTR_ERR(rcv);
+	} else {
+		ret = reply_receiver(reply, info, rcv);
+	}
 	mutex_unlock(&rxpost_mutex);
 	return ret;
 }
@@ -149,15 +156,22 @@ int rxpost_nl_receiver_new_doit(struct sk_buff *skb, struct genl_info *info)
 	const struct rxpost_ask ask = { info->extack, info->attrs };
 	struct rxpost_receiver *rcv;
 	struct rxpost_config cfg;
+	struct sk_buff *reply;
 	int ret;
 
 	ret = rxpost_config_new(&cfg, &ask);
 	if (ret)
 		return ret;
+	/* First, so that what was made is not answered with an error. */
+	reply = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
 	mutex_lock(&rxpost_mutex);
 	ret = rxpost_receiver_create(&cfg, &ask, &rcv);
-	if (!ret)
-		ret = reply_receiver(info, rcv);
+	if (ret)
+		nlmsg_free(reply);
+	else
+		ret = reply_receiver(reply, info, rcv);
 	mutex_unlock(&rxpost_mutex);
 	return ret;
 }
@@ -185,23 +199,6 @@ int rxpost_nl_receiver_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-static int reply_id(struct genl_info *info, u32 id)
-{
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	void *hdr;
-
-	if (!skb)
-		return -ENOMEM;
-	hdr = genlmsg_put_reply(skb, info, &rxpost_nl_family, 0,
-				info->genlhdr->cmd);
-	if (!hdr || nla_put_u32(skb, RXPOST_A_RECEIVER_ID, id)) {
-		nlmsg_free(skb);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	return genlmsg_reply(skb, info);
-}
-
 /**
  * rxpost_nl_receiver_del_doit() - begin to delete a receiver
  * @skb: request
@@ -213,19 +210,33 @@ int rxpost_nl_receiver_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct rxpost_ask ask = { info->extack, info->attrs };
 	struct rxpost_receiver *rcv;
-	u32 id = 0;
-	int ret = 0;
+	struct sk_buff *reply;
+	int ret = -EMSGSIZE;
+	void *hdr;
 
+	/* First, so that what was begun is not answered with an error. */
+	reply = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
 	mutex_lock(&rxpost_mutex);
 	rcv = find_alive(&ask);
 	if (IS_ERR(rcv)) {
 		ret = PTR_ERR(rcv);
-	} else {
-		id = rcv->id;
-		rxpost_receiver_delete(rcv);
+		goto free_reply;
 	}
+	hdr = genlmsg_put_reply(reply, info, &rxpost_nl_family, 0,
+				info->genlhdr->cmd);
+	if (!hdr || nla_put_u32(reply, RXPOST_A_RECEIVER_ID, rcv->id))
+		goto free_reply;
+	genlmsg_end(reply, hdr);
+	rxpost_receiver_delete(rcv);
 	mutex_unlock(&rxpost_mutex);
-	return ret ?: reply_id(info, id);
+	return genlmsg_reply(reply, info);
+
+free_reply:
+	mutex_unlock(&rxpost_mutex);
+	nlmsg_free(reply);
+	return ret;
 }
 
 static int put_conn_msg(struct sk_buff *skb, u32 portid, u32 seq, int flags,

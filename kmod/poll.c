@@ -109,24 +109,44 @@ static void receive(struct rxpost_poller *p, struct rxpost_conn *conn,
 	rxpost_account_complete(&q->account, i);
 }
 
+/*
+ * Our SGEs have one key, which is right, so on rxe this status can only mean
+ * the length (6.12 drivers/infiniband/sw/rxe/rxe_mr.c:434-437).
+ */
+static bool is_too_long(const struct rxpost_queue *q, enum ib_wc_status status)
+{
+	return status == IB_WC_LOC_LEN_ERR ||
+	       (status == IB_WC_LOC_QP_OP_ERR &&
+		q->dev->ops.driver_id == RDMA_DRIVER_RXE);
+}
+
+static void report(struct rxpost_conn *conn, const struct ib_wc *wc)
+{
+	const struct rxpost_queue *q = &conn->queue;
+	char why[RXPOST_REASON_LEN];
+
+	if (is_too_long(q, wc->status))
+		snprintf(why, sizeof(why),
+			 "message larger than slot: slot %u bytes (%s)",
+			 q->slot_size, ib_wc_status_msg(wc->status));
+	else
+		snprintf(why, sizeof(why),
+			 "receive failed: %s, vendor code 0x%x",
+			 ib_wc_status_msg(wc->status), wc->vendor_err);
+	rxpost_event(RXPOST_EVENT_TYPE_QP_ERROR, conn->rcv, conn, "%s", why);
+	rxpost_conn_kill(conn, "%s", why);
+}
+
 /* The QP is in ERR, or will be: nothing more is posted to it. */
 static void fail(struct rxpost_conn *conn, const struct ib_wc *wc)
 {
 	if (conn->failed)
 		return;
 	conn->failed = true;
-	if (conn->draining)
-		return;
-	if (wc->status == IB_WC_WR_FLUSH_ERR)
+	if (wc->status != IB_WC_WR_FLUSH_ERR)
+		report(conn, wc);
+	else if (!conn->draining)
 		rxpost_conn_kill(conn, "receives were flushed");
-	else if (wc->status == IB_WC_LOC_LEN_ERR)
-		rxpost_conn_kill(conn, "message larger than slot: slot %u bytes (%s)",
-				 conn->queue.slot_size,
-				 ib_wc_status_msg(wc->status));
-	else
-		rxpost_conn_kill(conn, "receive failed: %s, vendor code 0x%x, slot %u bytes",
-				 ib_wc_status_msg(wc->status), wc->vendor_err,
-				 conn->queue.slot_size);
 }
 
 static void note_level(struct rxpost_conn *conn)
@@ -263,7 +283,10 @@ static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
 
 	if (likely(!READ_ONCE(p->kicked)))
 		return false;
-	/* Cleared first: a kick that comes now is not lost. */
+	/*
+	 * Cleared first: a kick that comes now is not lost. The barrier pairs
+	 * with rxpost_poller_kick().
+	 */
 	smp_store_mb(p->kicked, false);
 	for (i = 0; i < p->rcv->cfg.max_conns; i++) {
 		if (!p->conns[i])
@@ -427,7 +450,8 @@ void rxpost_poller_command(struct rxpost_conn *conn,
  */
 void rxpost_poller_kick(struct rxpost_poller *p)
 {
-	WRITE_ONCE(p->kicked, true);
+	/* The configuration is seen before the kick: see obey_kick(). */
+	smp_store_release(&p->kicked, true);
 	wake(p);
 }
 

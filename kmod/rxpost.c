@@ -198,11 +198,12 @@ int rxpost_receiver_create(const struct rxpost_config *cfg,
 	ret = alloc_tables(rcv);
 	if (ret)
 		goto abort_binding;
+	/* From here on there may be events of its connections. */
+	rcv->id = ++last_id;
 	ret = rxpost_binding_start(rcv, ask);
 	if (ret)
 		goto abort_binding;
 
-	rcv->id = ++last_id;
 	reserved += rcv->reserved;
 	list_add_tail(&rcv->node, &rxpost_receivers);
 	*out = rcv;
