@@ -5,6 +5,8 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,25 +86,56 @@ func (f *Fetcher) Update(ctx context.Context) error {
 }
 
 // available returns the lock entry, or its replacement if one of the needed
-// packages has left the mirror.
+// packages has left the mirror. A replacement stays the same until the lock
+// file changes.
 func (f *Fetcher) available(ctx context.Context, spec KernelSpec, needed func(KernelLock) []string) (lock KernelLock, err error) {
 	lock, locked := f.Kernels.Locks[spec.Name]
-	err = f.withLists(ctx, spec, func(a *apt) error {
-		missing := "an entry in the lock file"
-		if locked {
-			if missing, err = firstMissing(ctx, a, needed(lock)); err != nil || missing == "" {
-				return err
-			}
+	if !locked {
+		return lock, errors.New("not in the lock file; run rxvm kernels --update")
+	}
+	key := filepath.Join("instead", spec.Name+"-"+lock.Version)
+	replaced, err := f.Cache.Has(key)
+	if err != nil {
+		return lock, err
+	}
+	if !replaced {
+		missing := ""
+		err := f.withLists(ctx, spec, func(a *apt) error {
+			missing, err = firstMissing(ctx, a, needed(lock))
+			return err
+		})
+		if err != nil || missing == "" {
+			return lock, err
 		}
-		newer, err := resolve(ctx, a, spec)
+	}
+	dir, err := f.Cache.Ensure(ctx, key, func(dir string) error { return f.replace(ctx, spec, dir) })
+	if err != nil {
+		return lock, err
+	}
+	was := lock.Version
+	if err := readJSON(filepath.Join(dir, replacement), &lock); err != nil {
+		return lock, err
+	}
+	f.say("kernel %s: the mirror has no %q any more, taking %s", spec.Name, was, lock.Version)
+	return lock, nil
+}
+
+// replacement is the file that holds a replaced lock entry.
+const replacement = "lock.json"
+
+// replace resolves a series anew, into dir.
+func (f *Fetcher) replace(ctx context.Context, spec KernelSpec, dir string) error {
+	return f.withApt(ctx, spec, func(a *apt) error {
+		lock, err := resolve(ctx, a, spec)
 		if err != nil {
 			return err
 		}
-		f.say("kernel %s: no %s, taking %s", spec.Name, missing, newer.Version)
-		lock = newer
-		return nil
+		data, err := json.Marshal(lock)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, replacement), data, 0o644)
 	})
-	return lock, err
 }
 
 func firstMissing(ctx context.Context, a *apt, packages []string) (string, error) {
