@@ -275,13 +275,15 @@ static void remove_conn(struct rxpost_conn *conn)
 /* Nobody else knows the connection any more but readers under the lock. */
 static void finish(struct rxpost_conn *conn)
 {
+	/* The peer of a failed receive may hang up before the poller sees it. */
+	const char *why = *conn->failure ? conn->failure : conn->reason;
+
 	set_state(conn, RXPOST_CONN_STATE_DEAD);
 	if (conn->queue.qp)
 		rdma_destroy_qp(conn->id);
 	rxpost_queue_free(&conn->queue, conn);
 	rxpost_publish(conn);
-	rxpost_event(RXPOST_EVENT_TYPE_CONN_DOWN, conn->rcv, conn, "%s",
-		     conn->reason);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_DOWN, conn->rcv, conn, "%s", why);
 	rdma_destroy_id(conn->id);
 	remove_conn(conn);
 }

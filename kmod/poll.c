@@ -123,18 +123,20 @@ static bool is_too_long(const struct rxpost_queue *q, enum ib_wc_status status)
 static void report(struct rxpost_conn *conn, const struct ib_wc *wc)
 {
 	const struct rxpost_queue *q = &conn->queue;
-	char why[RXPOST_REASON_LEN];
 
 	if (is_too_long(q, wc->status))
-		snprintf(why, sizeof(why),
+		snprintf(conn->failure, sizeof(conn->failure),
 			 "message larger than slot: slot %u bytes (%s)",
 			 q->slot_size, ib_wc_status_msg(wc->status));
 	else
-		snprintf(why, sizeof(why),
+		snprintf(conn->failure, sizeof(conn->failure),
 			 "receive failed: %s, vendor code 0x%x",
 			 ib_wc_status_msg(wc->status), wc->vendor_err);
-	rxpost_event(RXPOST_EVENT_TYPE_QP_ERROR, conn->rcv, conn, "%s", why);
-	rxpost_conn_kill(conn, "%s", why);
+	/* The event tells the books as they are with this completion. */
+	rxpost_publish(conn);
+	rxpost_event(RXPOST_EVENT_TYPE_QP_ERROR, conn->rcv, conn, "%s",
+		     conn->failure);
+	rxpost_conn_kill(conn, "%s", conn->failure);
 }
 
 /* The QP is in ERR, or will be: nothing more is posted to it. */

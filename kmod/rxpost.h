@@ -269,6 +269,7 @@ struct rxpost_conn {
 	struct list_head waiting_node;	/* poller->waiting */
 	u64 refused_ns;
 	struct list_head retry_node;	/* poller->retry */
+	char failure[RXPOST_REASON_LEN];	/* what made it fail, in words */
 
 	struct rxpost_published published;
 };
