@@ -85,6 +85,8 @@ func (d *Devices) Delete(name string) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, syscall.EPERM):
+		return &LinkError{Op: op, Message: "this wants the capability CAP_NET_ADMIN", Err: err}
 	case errors.Is(err, syscall.EINVAL):
 		return &LinkError{Op: op, Message: "it is no soft device", Err: err}
 	}

@@ -94,6 +94,10 @@ func TestDelete(t *testing.T) {
 	if err := d.Delete("rxe7"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a device that is not there: %v, want os.ErrNotExist", err)
 	}
+	f.err = syscall.EPERM
+	if err := d.Delete("rxe0"); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "CAP_NET_ADMIN") {
+		t.Errorf("without privilege: %v", err)
+	}
 	f.err = syscall.EINVAL
 	if err := d.Delete("rxe0"); err == nil || !strings.Contains(err.Error(), "no soft device") {
 		t.Errorf("a device of hardware: %v", err)
