@@ -55,6 +55,8 @@ say "What happened"
 run rxctl stats r0
 printf 'posts per message: %s before, %s after (1/16 = 0.0625)\n' "$before" "$after"
 
+[ "$(number verified)" = $count ] || { echo "demo: not all messages were verified" >&2; exit 1; }
+
 say "Teardown: every receive is accounted for"
 run rxctl recv del r0
 run rxctl link del rxe0
