@@ -5,6 +5,7 @@ package e2e
 // driver's refusal; the others are fault points.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -98,7 +99,9 @@ func (r *rig) backsOff() {
 func (r *rig) rejected(l listen, cfg ctl.RunConfig) string {
 	r.t.Helper()
 	before := r.receiver().Counters.Rejected
-	run, err := r.ctl.WaitRun(r.ctx, r.start(cfg))
+	ctx, cancel := context.WithTimeout(r.ctx, settleTime)
+	defer cancel()
+	run, err := r.ctl.WaitRun(ctx, r.start(cfg))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -5,6 +5,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -190,7 +193,8 @@ func (l listen) next(typ ctl.EventType) ctl.Event {
 
 // hammer reads everything of all receivers over a socket of its own, as fast as
 // it can, until the function it returns is called, which returns how many
-// readings of receivers and of connections there were. Each must balance.
+// readings of receivers and of connections there were. The first that does not
+// pass check fails the test and is the last.
 func hammer(t *testing.T, check func(ctl.Ledger) error) (stop func() (receivers, conns int)) {
 	t.Helper()
 	c, err := ctl.New()
@@ -202,8 +206,12 @@ func hammer(t *testing.T, check func(ctl.Ledger) error) (stop func() (receivers,
 	var receivers, conns int
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			n, m := readAll(ctx, t, c, check)
+			n, m, err := readAll(ctx, c, check)
 			receivers, conns = receivers+n, conns+m
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
 		}
 	})
 	end := sync.OnceFunc(func() {
@@ -218,26 +226,30 @@ func hammer(t *testing.T, check func(ctl.Ledger) error) (stop func() (receivers,
 	}
 }
 
-func readAll(ctx context.Context, t *testing.T, c *ctl.Client, check func(ctl.Ledger) error) (int, int) {
+func readAll(ctx context.Context, c *ctl.Client, check func(ctl.Ledger) error) (int, int, error) {
 	receivers, err := c.Receivers(ctx)
-	if err != nil && ctx.Err() == nil {
-		t.Error(err)
+	if err != nil {
+		return 0, 0, err
 	}
-	for _, r := range receivers {
+	for i, r := range receivers {
 		if err := check(r.Ledger); err != nil {
-			t.Errorf("receiver %s: %v", r.Name, err)
+			return i, 0, fmt.Errorf("receiver %s: %w", r.Name, err)
 		}
 		// It may have gone since.
-		_, _ = c.Stats(ctx, r.Name)
-	}
-	conns, err := c.Conns(ctx, "")
-	if err != nil && ctx.Err() == nil {
-		t.Error(err)
-	}
-	for _, conn := range conns {
-		if err := check(conn.Ledger); err != nil {
-			t.Errorf("connection %d in state %v: %v", conn.Index, conn.State, err)
+		_, err := c.Stats(ctx, r.Name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return i, 0, err
 		}
 	}
-	return len(receivers), len(conns)
+	conns, err := c.Conns(ctx, "")
+	if err != nil {
+		return len(receivers), 0, err
+	}
+	for i, conn := range conns {
+		if err := check(conn.Ledger); err != nil {
+			return len(receivers), i, fmt.Errorf("connection %d in state %v: %w",
+				conn.Index, conn.State, err)
+		}
+	}
+	return len(receivers), len(conns), nil
 }
