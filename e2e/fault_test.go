@@ -178,20 +178,11 @@ func TestUntouchedUnderTraffic(t *testing.T) {
 	r.delete()
 }
 
-// reclaimed checks that the kernel warned once, with device, QPN and count.
-func (k kernelLog) reclaimed(down ctl.Event) {
-	k.t.Helper()
-	want := fmt.Sprintf("rxpost_recv: %s: QP %d: reclaimed %d receives that the device never completed",
-		deviceName, down.QPN, down.Ledger.Reclaimed)
-	lines := k.lines("reclaimed")
-	if len(lines) != 1 || lines[0] != want {
-		k.t.Errorf("the kernel says %q; want once %q", lines, want)
-	}
-}
-
 // stale runs one connection whose flushes come late, and another one, of the
-// same index, that must not notice. All flushes are kept if all were seen.
-func (r *rig) stale(seen bool) {
+// same index, that must not notice. A drain that had time has seen all of them;
+// one that expired at once may destroy the QP before rxe has flushed it, and
+// what was not flushed never comes.
+func (r *rig) stale(hadTime bool) {
 	r.t.Helper()
 	const messages = 500
 	events, log := r.listen(), newKernelLog(r.t)
@@ -217,7 +208,7 @@ func (r *rig) stale(seen bool) {
 	}
 	c := r.alone().Counters
 	r.t.Logf("%d reclaimed, %d stale", first.Ledger.Reclaimed, c.Stale)
-	if c.Stale == 0 || seen && c.Stale != first.Ledger.Reclaimed {
+	if c.Stale > first.Ledger.Reclaimed || hadTime && c.Stale != first.Ledger.Reclaimed {
 		r.t.Errorf("%d stale completions of %d reclaimed", c.Stale, first.Ledger.Reclaimed)
 	}
 	c.Stale = 0
@@ -229,7 +220,7 @@ func TestStaleAfterDrainTimeout(t *testing.T) {
 	r := newRig(t)
 	r.add(ctl.ReceiverConfig{
 		Depth: ptr(uint32(32)), Sink: ptr(ctl.SinkVerify),
-		DrainTimeout: ptr(ctl.Milliseconds(300)),
+		DrainTimeout: ptr(ctl.Milliseconds(1000)),
 	})
 	r.stale(true)
 }
@@ -255,7 +246,6 @@ func TestLostCompletions(t *testing.T) {
 	r.advance(messages)
 	ending := time.Now()
 	run := e.stop()
-
 	expired := events.next(ctl.EventTypeDrainExpired)
 	if want := fmt.Sprintf("%d receives outstanding after %d ms", lost, timeout); expired.Reason != want {
 		t.Errorf("says %q, not %q", expired.Reason, want)

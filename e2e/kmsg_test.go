@@ -1,14 +1,17 @@
 package e2e
 
-// This file owns reading the kernel's log.
+// This file owns what the kernel logs, and what it must say.
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rxpost/rxpost/ctl"
 )
 
 // kernelLog reads what the kernel logs from the call on.
@@ -49,5 +52,16 @@ func (k kernelLog) lines(text string) []string {
 		if strings.Contains(line, text) {
 			found = append(found, line)
 		}
+	}
+}
+
+// reclaimed checks that the kernel warned once, with device, QPN and count.
+func (k kernelLog) reclaimed(down ctl.Event) {
+	k.t.Helper()
+	want := fmt.Sprintf("rxpost_recv: %s: QP %d: reclaimed %d receives that the device never completed",
+		deviceName, down.QPN, down.Ledger.Reclaimed)
+	lines := k.lines("reclaimed")
+	if len(lines) != 1 || lines[0] != want {
+		k.t.Errorf("the kernel says %q; want once %q", lines, want)
 	}
 }
