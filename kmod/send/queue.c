@@ -470,14 +470,19 @@ static void rxps_queue_failed(struct rxps_run *run, enum ib_wc_status status)
 		[IB_WC_REM_INV_REQ_ERR] = "the peer found the message too long",
 		[IB_WC_REM_OP_ERR] = "the peer could not take the message in",
 		[IB_WC_REM_ACCESS_ERR] = "the peer's memory could not be accessed",
-		[IB_WC_WR_FLUSH_ERR] = "the connection was lost",
 	};
 	const char *text = NULL;
 
+	if (status == IB_WC_WR_FLUSH_ERR) {
+		rxps_run_end(run, -EIO,
+			     "a send failed with \"%s\": the connection was lost",
+			     ib_wc_status_msg(status));
+		return;
+	}
 	if (status < ARRAY_SIZE(meaning))
 		text = meaning[status];
-	rxps_run_end(run, -EIO, "a send failed with \"%s\"%s%s",
-		     ib_wc_status_msg(status), text ? ": " : "", text ?: "");
+	rxps_run_failed(run, "a send failed with \"%s\"%s%s",
+			ib_wc_status_msg(status), text ? ": " : "", text ?: "");
 }
 
 /**

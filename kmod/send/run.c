@@ -48,6 +48,15 @@ static void rxps_run_set_state(struct rxps_run *run, u32 state)
 	spin_unlock_irq(&run->lock);
 }
 
+static void rxps_run_give_reason(struct rxps_run *run, int error,
+				 const char *fmt, va_list args)
+{
+	lockdep_assert_held(&run->lock);
+	run->error = -error;
+	vscnprintf(run->reason, sizeof(run->reason), fmt, args);
+	WRITE_ONCE(run->ending, true);
+}
+
 /**
  * rxps_run_end() - ask a run to end; the first one to ask gives the reason
  * @run: run
@@ -64,16 +73,40 @@ void rxps_run_end(struct rxps_run *run, int error, const char *fmt, ...)
 
 	spin_lock_irqsave(&run->lock, flags);
 	if (!run->ending) {
-		run->error = -error;
 		va_start(args, fmt);
-		vscnprintf(run->reason, sizeof(run->reason), fmt, args);
+		rxps_run_give_reason(run, error, fmt, args);
 		va_end(args);
-		WRITE_ONCE(run->ending, true);
 	}
 	if (error)
 		WRITE_ONCE(run->dead, true);
 	spin_unlock_irqrestore(&run->lock, flags);
 	wake_up_process(run->task);
+}
+
+/**
+ * rxps_run_failed() - end a run because a send failed
+ * @run: run
+ * @fmt: one sentence without full stop
+ *
+ * A peer that cannot take a message in hangs up, and that may be heard before
+ * the failed send is seen. Then this reason replaces that one: the peer's
+ * hanging up was not the cause.
+ *
+ * Context: the run's thread.
+ */
+void rxps_run_failed(struct rxps_run *run, const char *fmt, ...)
+{
+	va_list args;
+
+	spin_lock_irq(&run->lock);
+	if (!run->ending || run->error == ECONNRESET ||
+	    run->error == ECONNREFUSED) {
+		va_start(args, fmt);
+		rxps_run_give_reason(run, -EIO, fmt, args);
+		va_end(args);
+	}
+	WRITE_ONCE(run->dead, true);
+	spin_unlock_irq(&run->lock);
 }
 
 static u64 rxps_ms_to_ns(u32 ms)

@@ -226,6 +226,8 @@ struct rxps_run *rxps_run_get_next(u32 id);
 void rxps_run_put(struct rxps_run *run);
 __printf(3, 4)
 void rxps_run_end(struct rxps_run *run, int error, const char *fmt, ...);
+__printf(2, 3)
+void rxps_run_failed(struct rxps_run *run, const char *fmt, ...);
 void rxps_runs_orphan(u32 portid);
 void rxps_runs_device_gone(struct ib_device *device);
 void rxps_runs_exit(void);
