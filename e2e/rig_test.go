@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -157,6 +155,12 @@ func (r *rig) leftNothing(ctx context.Context, c *ctl.Client) {
 		r.t.Errorf("left behind: %d mappings, %d bytes of slots",
 			info.Mappings, info.Memory)
 	}
+	r.atBaseline()
+}
+
+// atBaseline waits until the device's RDMA resources are what they were.
+func (r *rig) atBaseline() {
+	r.t.Helper()
 	if r.resources() == nil {
 		return // the test removed the device, and with it everything on it
 	}
@@ -170,7 +174,8 @@ func (r *rig) leftNothing(ctx context.Context, c *ctl.Client) {
 
 // eventually waits until check finds nothing wrong, for settleTime at the most.
 // It is for what the kernel ends on its own time and sends no event about.
-func (r *rig) eventually(what string, check func() error) {
+// It returns whether that came about.
+func (r *rig) eventually(what string, check func() error) bool {
 	r.t.Helper()
 	deadline := time.After(settleTime)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -178,12 +183,12 @@ func (r *rig) eventually(what string, check func() error) {
 	for {
 		err := check()
 		if err == nil {
-			return
+			return true
 		}
 		select {
 		case <-deadline:
 			r.t.Errorf("not in %v: %s: %v", settleTime, what, err)
-			return
+			return false
 		case <-tick.C:
 		}
 	}
@@ -273,35 +278,6 @@ func (r *rig) fault(name string, value int) {
 			r.t.Error(err)
 		}
 	})
-}
-
-func modprobe(t *testing.T, module string) {
-	t.Helper()
-	if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
-		t.Fatalf("modprobe %s: %v\n%s", module, err, out)
-	}
-}
-
-func loaded(module string) bool {
-	_, err := os.Stat("/sys/module/" + module)
-	return err == nil
-}
-
-// rxctl runs the CLI as a user would and returns what it printed and its exit
-// status.
-func (r *rig) rxctl(args ...string) (stdout, stderr string, status int) {
-	r.t.Helper()
-	var out, errOut strings.Builder
-	cmd := exec.CommandContext(r.ctx, "rxctl", args...)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return out.String(), errOut.String(), exit.ExitCode()
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return out.String(), errOut.String(), 0
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,182 @@
+package e2e
+
+// This file owns traffic that does not end by itself, and waits that cannot
+// last: what tests of the end of things stand on.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+const (
+	// slack is what emulation and a busy machine may add to a bound of the
+	// modules' own.
+	slack = 10 * time.Second
+	// flowing is how many messages of each run make it a flow: its first
+	// fill is used up and receives are being posted anew.
+	flowing = 300
+)
+
+// bounded runs do and fails the test at once if it is not done by the limit: a
+// system call that hangs in the kernel cannot be interrupted, but left behind.
+func bounded(t *testing.T, what string, limit time.Duration, do func() error) {
+	t.Helper()
+	done := make(chan error, 1)
+	began := time.Now()
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond))
+	case <-time.After(limit):
+		t.Fatalf("%s: not done in %v", what, limit)
+	}
+}
+
+// must is eventually for what a test cannot go on without.
+func (r *rig) must(what string, check func() error) {
+	r.t.Helper()
+	if !r.eventually(what, check) {
+		r.t.FailNow()
+	}
+}
+
+// traffic is some runs without end, of one socket.
+type traffic struct {
+	r      *rig
+	client *ctl.Client
+	runs   []uint32
+}
+
+// launch starts n runs without end and does not wait for them.
+func (r *rig) launch(n int, cfg ctl.RunConfig) *traffic {
+	r.t.Helper()
+	c, err := ctl.New()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	tr := &traffic{r: r, client: c}
+	cfg.Addr = listenAddr
+	for range n {
+		id, err := c.StartRun(r.ctx, cfg)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		tr.runs = append(tr.runs, id)
+	}
+	return tr
+}
+
+// flow is launch, and waits until each run's messages keep coming.
+func (r *rig) flow(n int) *traffic {
+	r.t.Helper()
+	tr := r.launch(n, ctl.RunConfig{})
+	r.must("traffic on every connection", func() error {
+		conns, err := r.ctl.Conns(r.ctx, "r0")
+		if err != nil {
+			return err
+		}
+		busy := 0
+		for _, c := range conns {
+			if c.State == ctl.ConnStateLive && c.Counters.Messages >= flowing {
+				busy++
+			}
+		}
+		if busy != n {
+			return fmt.Errorf("%d of %d connections are busy", busy, n)
+		}
+		return nil
+	})
+	return tr
+}
+
+// ended waits until all runs are done and checks that each ended with one of
+// these sentences and an account that adds up. It closes the socket.
+func (tr *traffic) ended(sentences ...string) {
+	t := tr.r.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tr.r.ctx, slack)
+	defer cancel()
+	for _, id := range tr.runs {
+		run, err := tr.client.WaitRun(ctx, id)
+		if err != nil {
+			t.Fatalf("run %d: %v", id, err)
+		}
+		if err := runSettled(run); err != nil {
+			t.Error(err)
+		}
+		if run.Errno == nil || !slices.Contains(sentences, run.Reason) {
+			t.Errorf("run %d ended with %q, error %v", id, run.Reason, run.Errno)
+		}
+	}
+	tr.vanish()
+}
+
+// vanish closes the socket: the peers of the connections die.
+func (tr *traffic) vanish() {
+	tr.r.t.Helper()
+	if err := tr.client.Close(); err != nil {
+		tr.r.t.Error(err)
+	}
+}
+
+// runSettled checks the final account of a run.
+func runSettled(run ctl.Run) error {
+	sum := run.Completed + run.Flushed + run.Failed + run.Reclaimed
+	switch {
+	case run.State != ctl.RunStateDone:
+		return fmt.Errorf("run %d is %v", run.ID, run.State)
+	case run.Outstanding != 0:
+		return fmt.Errorf("run %d has %d sends outstanding", run.ID, run.Outstanding)
+	case run.Posted != sum:
+		return fmt.Errorf("run %d posted %d and accounts for %d", run.ID, run.Posted, sum)
+	}
+	return nil
+}
+
+// runsGone waits until no run is left, those of closed sockets included.
+func (r *rig) runsGone() {
+	r.t.Helper()
+	r.eventually("no run", func() error {
+		runs, err := r.ctl.Runs(r.ctx)
+		if err != nil {
+			return err
+		}
+		if len(runs) != 0 {
+			return fmt.Errorf("%d runs, the first is %v", len(runs), runs[0].State)
+		}
+		return nil
+	})
+}
+
+// deleteIn is delete, and fails the test when it takes longer than the drain
+// time-out allows, or had to take receives back.
+func (r *rig) deleteIn(drain time.Duration) ctl.Ledger {
+	r.t.Helper()
+	var ledger ctl.Ledger
+	bounded(r.t, "recv del", drain+slack, func() error {
+		ledger = r.delete()
+		return nil
+	})
+	if ledger.Reclaimed != 0 {
+		r.t.Errorf("receives taken back: %+v", ledger)
+	}
+	return ledger
+}
+
+// refused checks that err is the kernel's refusal in these very words.
+func refused(t *testing.T, err error, errno error, sentence string) {
+	t.Helper()
+	e, ok := errors.AsType[*ctl.Error](err)
+	if !ok || !errors.Is(err, errno) || e.Message != sentence {
+		t.Errorf("got %v\n want %v with %q", err, errno, sentence)
+	}
+}

@@ -1,0 +1,105 @@
+package e2e
+
+// This file owns the end of a receiver while peers are at it: by deletion, by
+// their death and by removal of the device. Each is repeated, because what can
+// go wrong is a race.
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rxpost/rxpost/ctl"
+	"github.com/rxpost/rxpost/internal/rdma"
+)
+
+const (
+	rounds = 10
+	// The default drain-timeout-ms; no teardown here may need it.
+	drainTime = 5 * time.Second
+	peerLeft  = "the peer closed the connection"
+)
+
+// connsOf is how many connections a round has: one, then several.
+func connsOf(round int) int { return 1 + round%2*3 }
+
+func TestDeleteUnderTraffic(t *testing.T) {
+	r := newRig(t)
+	for i := range rounds {
+		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: ptr(uint32(1 + i%4/2))})
+		tr := r.flow(connsOf(i))
+		if ledger := r.deleteIn(drainTime); ledger.Failed != 0 || ledger.Flushed == 0 {
+			t.Errorf("ledger: %+v", ledger)
+		}
+		tr.ended(peerLeft)
+	}
+}
+
+// Runs are started and the receiver is deleted when i connections exist, which
+// is anywhere between the first request and the last one established.
+func TestDeleteWhileConnecting(t *testing.T) {
+	r := newRig(t)
+	for i := range rounds {
+		r.add(ctl.ReceiverConfig{})
+		tr := r.launch(rounds, ctl.RunConfig{ConnectTimeout: ptr(ctl.Milliseconds(4000))})
+		r.must(fmt.Sprint(i, " connections"), func() error {
+			rcv, err := r.ctl.Receiver(r.ctx, "r0")
+			if err == nil && rcv.Conns < uint32(i) {
+				err = fmt.Errorf("%d", rcv.Conns)
+			}
+			return err
+		})
+		r.deleteIn(drainTime)
+		tr.ended(peerLeft, "no one listens at 10.9.0.1:7471",
+			"10.9.0.1:7471 refused the connection: consumer defined")
+	}
+}
+
+// In every other round the receiver is deleted without having noticed yet.
+func TestDeleteAfterPeerDied(t *testing.T) {
+	r := newRig(t)
+	for i := range rounds {
+		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
+		tr := r.flow(connsOf(i))
+		tr.vanish()
+		if i%2 == 0 {
+			r.must("no connection", func() error {
+				if rcv := r.receiver(); rcv.Conns != 0 {
+					return fmt.Errorf("%d", rcv.Conns)
+				}
+				return nil
+			})
+		}
+		if ledger := r.deleteIn(drainTime); ledger.Failed != 0 {
+			t.Errorf("ledger: %+v", ledger)
+		}
+	}
+	r.runsGone()
+}
+
+func TestDeviceRemovedUnderTraffic(t *testing.T) {
+	r := newRig(t)
+	for i := range rounds {
+		r.add(ctl.ReceiverConfig{})
+		tr := r.flow(connsOf(i))
+		events := r.listen()
+		bounded(t, "link del", drainTime+slack, func() error { return rdma.Host().Delete(deviceName) })
+		ev := events.next(ctl.EventTypeDeviceGone)
+		if ev.Reason != "rxe0 was removed" || ev.Device != deviceName {
+			t.Errorf("event: %+v", ev)
+		}
+		// Either end may notice first.
+		tr.ended(peerLeft, "device rxe0 was removed")
+		if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice || rcv.Conns != 0 || rcv.Mappings != 0 {
+			t.Errorf("receiver: %+v", rcv)
+		}
+		if err := r.ctl.Set(r.ctx, ctl.ReceiverConfig{Name: "r0", Batch: ptr(uint32(8))}); err != nil {
+			t.Error(err)
+		}
+		r.deleteIn(drainTime)
+		r.addDevice()
+	}
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
+	r.send(ctl.RunConfig{Count: ptr(uint64(500))})
+	r.delete()
+}
