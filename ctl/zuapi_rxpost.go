@@ -77,7 +77,7 @@ type ConnState uint32
 
 // The values of ConnState.
 const (
-	// ConnStateNew is "new". The QP exists and its queue is being filled for the
+	// ConnStateNew is "new". The QP is being made and its queue filled for the
 	// first time.
 	ConnStateNew ConnState = iota
 	// ConnStateFilled is "filled". Receives are posted and the poller owns the

@@ -51,7 +51,8 @@ func TestDeleteWhileConnecting(t *testing.T) {
 		})
 		r.deleteIn(drainTime)
 		tr.ended(peerLeft, "no one listens at 10.9.0.1:7471",
-			"10.9.0.1:7471 refused the connection: consumer defined")
+			"10.9.0.1:7471 refused the connection: the receiver was deleted",
+			"10.9.0.1:7471 refused the connection: the receiver is closing")
 	}
 }
 

@@ -11,6 +11,8 @@
 
 #include "rxpost.h"
 
+#define DEVICE_REMOVED	"the device is being removed"
+
 /* Longest silence while waiting for a provider to let go of its QPs. */
 #define PATIENCE	(60 * HZ)
 
@@ -81,7 +83,7 @@ static u32 cqe_per_poller(const struct rxpost_config *cfg)
 static void choose_max_conns(struct rxpost_binding *b)
 {
 	struct rxpost_config *cfg = &b->rcv->cfg;
-	u64 room = rxpost_memory_limit() - rxpost_memory_reserved();
+	u64 room = rxpost_memory_left();
 	u64 by_cq, by_memory;
 
 	if (cfg->max_conns)
@@ -169,10 +171,15 @@ free_binding:
 static void destroy_pollers(struct rxpost_binding *b)
 {
 	while (b->nr_pollers) {
-		struct rxpost_poller *p = b->pollers[--b->nr_pollers];
+		struct rxpost_poller *p = b->pollers[b->nr_pollers - 1];
 
-		rxpost_histograms_add(&b->rcv->past_hist, &p->hist);
-		rxpost_poller_destroy(p);
+		rxpost_poller_stop(p);
+		/* In one step, so that no reading misses its figures. */
+		spin_lock(&b->rcv->lock);
+		b->nr_pollers--;
+		rxpost_fold_poller(b->rcv, p);
+		spin_unlock(&b->rcv->lock);
+		rxpost_poller_free(p);
 	}
 }
 
@@ -316,7 +323,9 @@ void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason)
 		kref_put(&b->ref, free_binding);
 	} else {
 		/* As long as the other one takes: see await_conns(). */
-		wait_for_completion(&b->gone);
+		while (!wait_for_completion_timeout(&b->gone, PATIENCE))
+			pr_warn("%s: still being taken off its device\n",
+				rcv->cfg.name);
 	}
 	kref_put(&b->ref, free_binding);
 }
@@ -333,10 +342,10 @@ void rxpost_binding_kick(struct rxpost_receiver *rcv)
 	u32 i;
 
 	lockdep_assert_held(&rxpost_mutex);
-	if (!b || b->claimed)
-		return;
-	for (i = 0; i < b->nr_pollers; i++)
+	spin_lock(&rcv->lock);
+	for (i = 0; b && i < b->nr_pollers; i++)
 		rxpost_poller_kick(b->pollers[i]);
+	spin_unlock(&rcv->lock);
 }
 
 static int add_device(struct ib_device *dev)
@@ -368,7 +377,7 @@ static void lose_device(struct rxpost_receiver *rcv, const char *name)
 {
 	bool closing;
 
-	rxpost_binding_teardown(rcv, "the device is being removed");
+	rxpost_binding_teardown(rcv, DEVICE_REMOVED);
 	mutex_lock(&rxpost_mutex);
 	closing = rcv->state == RXPOST_RECEIVER_STATE_CLOSING;
 	if (!closing)
@@ -390,6 +399,11 @@ static void remove_device(struct ib_device *dev, void *data)
 
 	mutex_lock(&rxpost_mutex);
 	known->going = true;
+	/* All are told before the first is waited for: they drain together. */
+	list_for_each_entry(rcv, &rxpost_receivers, node) {
+		if (rcv->binding && rcv->binding->dev == dev)
+			rxpost_conns_kill(rcv, NULL, DEVICE_REMOVED);
+	}
 	while ((rcv = next_on_device(dev))) {
 		mutex_unlock(&rxpost_mutex);
 		lose_device(rcv, dev_name(&dev->dev));

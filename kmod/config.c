@@ -4,7 +4,7 @@
  *
  * Every number has a minimum and a maximum, and every refusal is a sentence
  * that names the attribute. What depends on the device is checked where the
- * device is known (binding.c). Called by netlink.c under rxpost_mutex.
+ * device is known (binding.c). Called by netlink.c.
  */
 #include <linux/ctype.h>
 #include <net/netlink.h>
@@ -212,8 +212,7 @@ static int take_addr(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 	return take_ip(cfg, addr, nla_get_be16(port), ask);
 }
 
-static void set_defaults(struct rxpost_config *cfg,
-			 const struct rxpost_ask *ask)
+static void set_defaults(struct rxpost_config *cfg)
 {
 	*cfg = (struct rxpost_config){
 		.depth = 256,
@@ -242,7 +241,7 @@ int rxpost_config_new(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 {
 	int ret;
 
-	set_defaults(cfg, ask);
+	set_defaults(cfg);
 	ret = take_name(cfg, ask);
 	if (!ret)
 		ret = take_addr(cfg, ask);

@@ -25,12 +25,17 @@
 
 static void set_state(struct rxpost_conn *conn, enum rxpost_conn_state state)
 {
+	bool moved;
+
 	spin_lock(&conn->rcv->lock);
 	/* States only advance: an ESTABLISHED that comes late changes nothing. */
-	if (state > conn->state)
+	moved = state > conn->state;
+	if (moved)
 		conn->state = state;
 	spin_unlock(&conn->rcv->lock);
-	trace_rxpost_conn_state(conn->rcv->id, conn->index, conn->qpn, state);
+	if (moved)
+		trace_rxpost_conn_state(conn->rcv->id, conn->index, conn->qpn,
+					state);
 }
 
 /**
@@ -77,6 +82,9 @@ void rxpost_conns_kill(struct rxpost_receiver *rcv,
 
 static void on_established(struct rxpost_conn *conn)
 {
+	/* An answer of the peer that was under way when the end began. */
+	if (test_bit(RXPOST_CONN_DYING, &conn->flags))
+		return;
 	set_state(conn, RXPOST_CONN_STATE_LIVE);
 	spin_lock(&conn->rcv->lock);
 	conn->rcv->accepted++;
@@ -159,7 +167,7 @@ static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 }
 
 /* The first fill, by the poller, while the QP is in INIT: before any peer can send. */
-static int attach(struct rxpost_conn *conn)
+static int attach_conn(struct rxpost_conn *conn)
 {
 	struct rxpost_published pub;
 
@@ -187,7 +195,7 @@ static int open_conn(struct rxpost_conn *conn, const char **step)
 	if (ret)
 		return ret;
 	*step = "post the first receives";
-	return attach(conn);
+	return attach_conn(conn);
 }
 
 /*
@@ -202,7 +210,7 @@ static void forbid_remote_access(struct rxpost_conn *conn)
 	};
 	int ret;
 
-	/* iWARP's QP is not in RTS before the peer's first message. */
+	/* Not tried on iWARP, whose providers move the QP themselves. */
 	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num))
 		return;
 	ret = ib_modify_qp(conn->queue.qp, &attr,
@@ -283,8 +291,9 @@ static void finish(struct rxpost_conn *conn)
 		rdma_destroy_qp(conn->id);
 	rxpost_queue_free(&conn->queue, conn);
 	rxpost_publish(conn);
-	rxpost_event(RXPOST_EVENT_TYPE_CONN_DOWN, conn->rcv, conn, "%s", why);
+	/* Waits for handlers, so nothing is told of it after its end. */
 	rdma_destroy_id(conn->id);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_DOWN, conn->rcv, conn, "%s", why);
 	remove_conn(conn);
 }
 
@@ -343,7 +352,8 @@ static void disconnect(struct rxpost_conn *conn)
 	if (conn->accepted)
 		rdma_disconnect(conn->id);
 	else if (!conn->answered)
-		rdma_reject(conn->id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
+		rdma_reject(conn->id, conn->reason, strlen(conn->reason) + 1,
+			    IB_CM_REJ_CONSUMER_DEFINED);
 	/* Both may fail when the peer was faster; the QP must flush anyway. */
 	if (conn->queue.qp)
 		ib_modify_qp(conn->queue.qp, &attr, IB_QP_STATE);
@@ -365,25 +375,43 @@ static void teardown_conn(struct kthread_work *work)
 				   msecs_to_jiffies(ms));
 }
 
-/* The index is what a wr_id and a poller know a connection by. */
-static int insert_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn)
+static u32 free_index(const struct rxpost_receiver *rcv)
 {
 	u32 i;
+
+	for (i = 0; i < rcv->cfg.max_conns; i++) {
+		if (!rcv->conn_by_index[i])
+			break;
+	}
+	return i;
+}
+
+/*
+ * Enters the connection under an index, which is what a wr_id and a poller know
+ * it by, and queues its acceptance, both under the lock: whoever finds it and
+ * ends it queues the teardown behind the acceptance.
+ */
+static int insert_conn(struct rxpost_binding *b, struct rxpost_conn *conn)
+{
+	struct rxpost_receiver *rcv = b->rcv;
+	u32 i = free_index(rcv);
 
 	lockdep_assert_held(&rcv->lock);
 	if (!rcv->admitting)
 		return -ESHUTDOWN;
-	for (i = 0; i < rcv->cfg.max_conns; i++) {
-		if (rcv->conn_by_index[i])
-			continue;
-		conn->index = i;
-		conn->generation = ++rcv->generations[i] &
-				   RXPOST_GENERATION_MASK;
-		rcv->conn_by_index[i] = conn;
-		rcv->nr_conns++;
-		return 0;
-	}
-	return -ECONNREFUSED;
+	if (i == rcv->cfg.max_conns)
+		return -ECONNREFUSED;
+	conn->poller = b->pollers[i % b->nr_pollers];
+	if (READ_ONCE(conn->poller->cq_failed))
+		return -EIO;
+	conn->index = i;
+	conn->generation = ++rcv->generations[i] & RXPOST_GENERATION_MASK;
+	rcv->conn_by_index[i] = conn;
+	rcv->nr_conns++;
+	conn->id->context = conn;
+	conn->id->event_handler = on_conn_event;
+	kthread_queue_work(rcv->worker, &conn->accept_work);
+	return 0;
 }
 
 static void init_conn(struct rxpost_conn *conn, struct rxpost_receiver *rcv,
@@ -407,33 +435,29 @@ static void init_conn(struct rxpost_conn *conn, struct rxpost_receiver *rcv,
 }
 
 /**
- * rxpost_conn_create() - make a connection for a connect request
+ * rxpost_conn_create() - make a connection and have it accepted
  * @b: the binding whose listener heard it
  * @id: the request's id; on success its context and handler are ours
+ * @foreign: the request carries no rxpost private data
  *
- * Context: the request's handler. Return: the connection, which the caller
- * queues for acceptance, or an ERR_PTR.
+ * Context: the request's handler. Return: 0; -ESHUTDOWN when the receiver is
+ * closing, -ECONNREFUSED when all places are taken, -EIO when the poller's CQ
+ * has failed, -ENOMEM; then @id is the caller's still.
  */
-struct rxpost_conn *rxpost_conn_create(struct rxpost_binding *b,
-				       struct rdma_cm_id *id)
+int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
+		       bool foreign)
 {
-	struct rxpost_receiver *rcv = b->rcv;
-	struct rxpost_conn *conn;
+	struct rxpost_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	int ret;
 
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (!conn)
-		return ERR_PTR(-ENOMEM);
-	init_conn(conn, rcv, id);
-	spin_lock(&rcv->lock);
-	ret = insert_conn(rcv, conn);
-	conn->poller = b->pollers[conn->index % b->nr_pollers];
-	spin_unlock(&rcv->lock);
-	if (ret) {
+		return -ENOMEM;
+	init_conn(conn, b->rcv, id);
+	conn->foreign = foreign;
+	spin_lock(&b->rcv->lock);
+	ret = insert_conn(b, conn);
+	spin_unlock(&b->rcv->lock);
+	if (ret)
 		kfree(conn);
-		return ERR_PTR(ret);
-	}
-	id->context = conn;
-	id->event_handler = on_conn_event;
-	return conn;
+	return ret;
 }

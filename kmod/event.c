@@ -6,7 +6,6 @@
  * listeners: they are copied into a bounded ring and sent by a work item. What
  * does not fit is counted, and the count is sent.
  */
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/genetlink.h>
 
@@ -25,6 +24,7 @@ struct record {
 	u64 mappings;
 	u64 time_ns;
 	u64 lost;		/* events dropped before this one */
+	bool has_ledger;
 	bool has_conn;
 	u32 conn_index;
 	u32 qpn;
@@ -34,15 +34,15 @@ struct record {
 static void send_all(struct work_struct *work);
 
 /* Protects the ring, and stopped. Taken in process context only. */
-static DEFINE_SPINLOCK(lock);
-static struct record ring[RING];
+static DEFINE_SPINLOCK(events_lock);
+static struct record events[RING];
 static u32 head, used;
 static u64 lost;
 static bool stopped = true;
 static DECLARE_WORK(send_work, send_all);
 
-static void describe(struct record *r, struct rxpost_receiver *rcv,
-		     struct rxpost_conn *conn)
+static void describe_event(struct record *r, struct rxpost_receiver *rcv,
+			   struct rxpost_conn *conn)
 {
 	struct rxpost_counters counters;
 	struct rxpost_published pub;
@@ -53,8 +53,11 @@ static void describe(struct record *r, struct rxpost_receiver *rcv,
 	r->mappings = atomic64_read(&rcv->mappings);
 	r->time_ns = ktime_get_real_ns();
 	r->has_conn = conn;
+	/* A peer can cause as many of these as it likes: no sums for them. */
+	r->has_ledger = r->type != RXPOST_EVENT_TYPE_CONN_REJECTED;
 	if (!conn) {
-		rxpost_read_receiver(rcv, &r->ledger, &counters);
+		if (r->has_ledger)
+			rxpost_read_receiver(rcv, &r->ledger, &counters);
 		return;
 	}
 	rxpost_read_conn(conn, &pub);
@@ -65,18 +68,18 @@ static void describe(struct record *r, struct rxpost_receiver *rcv,
 }
 
 /* A place in the ring, or NULL and one more is lost. */
-static struct record *reserve(void)
+static struct record *reserve_event(void)
 {
 	struct record *r;
 
-	lockdep_assert_held(&lock);
+	lockdep_assert_held(&events_lock);
 	if (stopped)
 		return NULL;
 	if (used == RING) {
 		lost++;
 		return NULL;
 	}
-	r = &ring[(head + used++) % RING];
+	r = &events[(head + used++) % RING];
 	r->lost = lost;
 	lost = 0;
 	return r;
@@ -98,31 +101,31 @@ void rxpost_event(enum rxpost_event_type type, struct rxpost_receiver *rcv,
 	struct record *r;
 	va_list args;
 
-	spin_lock(&lock);
-	r = reserve();
+	spin_lock(&events_lock);
+	r = reserve_event();
 	if (r) {
 		r->type = type;
-		describe(r, rcv, conn);
+		describe_event(r, rcv, conn);
 		va_start(args, fmt);
 		vsnprintf(r->reason, sizeof(r->reason), fmt, args);
 		va_end(args);
 		schedule_work(&send_work);
 	}
-	spin_unlock(&lock);
+	spin_unlock(&events_lock);
 }
 
-static bool take(struct record *r)
+static bool take_event(struct record *r)
 {
 	bool any;
 
-	spin_lock(&lock);
+	spin_lock(&events_lock);
 	any = used;
 	if (any) {
-		*r = ring[head];
+		*r = events[head];
 		head = (head + 1) % RING;
 		used--;
 	}
-	spin_unlock(&lock);
+	spin_unlock(&events_lock);
 	return any;
 }
 
@@ -144,8 +147,8 @@ static int put_event(struct sk_buff *skb, const struct record *r)
 	       nla_put_string(skb, RXPOST_A_EVENT_DEVICE, r->device) ?:
 	       put_conn(skb, r) ?:
 	       nla_put_string(skb, RXPOST_A_EVENT_REASON, r->reason) ?:
-	       rxpost_put_ledger(skb, RXPOST_A_EVENT_LEDGER,
-				 RXPOST_A_LEDGER_PAD, &r->ledger) ?:
+	       (r->has_ledger ? rxpost_put_ledger(skb, RXPOST_A_EVENT_LEDGER,
+						  &r->ledger) : 0) ?:
 	       nla_put_u64_64bit(skb, RXPOST_A_EVENT_MAPPINGS, r->mappings,
 				 RXPOST_A_EVENT_PAD) ?:
 	       nla_put_u64_64bit(skb, RXPOST_A_EVENT_TIME_NS, r->time_ns,
@@ -161,8 +164,8 @@ static int put_lost(struct sk_buff *skb, const struct record *r)
 				 RXPOST_A_EVENT_PAD);
 }
 
-static void send(const struct record *r,
-		 int (*put)(struct sk_buff *skb, const struct record *r))
+static void send_event(const struct record *r, u64 carried,
+		       int (*put)(struct sk_buff *skb, const struct record *r))
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -182,32 +185,32 @@ static void send(const struct record *r,
 	return;
 
 lose:
-	spin_lock(&lock);
-	lost++;
-	spin_unlock(&lock);
+	spin_lock(&events_lock);
+	lost += carried;
+	spin_unlock(&events_lock);
 }
 
 static void send_all(struct work_struct *work)
 {
 	struct record r;
 
-	while (take(&r)) {
+	while (take_event(&r)) {
 		if (r.lost)
-			send(&r, put_lost);
-		send(&r, put_event);
+			send_event(&r, r.lost, put_lost);
+		send_event(&r, 1, put_event);
 	}
 }
 
 /**
- * rxpost_events_start() - begin to tell; the family is registered
+ * rxpost_events_start() - begin to tell; the family is about to be registered
  *
  * Context: process.
  */
 void rxpost_events_start(void)
 {
-	spin_lock(&lock);
+	spin_lock(&events_lock);
 	stopped = false;
-	spin_unlock(&lock);
+	spin_unlock(&events_lock);
 }
 
 /**
@@ -217,9 +220,9 @@ void rxpost_events_start(void)
  */
 void rxpost_events_stop(void)
 {
-	spin_lock(&lock);
+	spin_lock(&events_lock);
 	stopped = true;
 	used = 0;
-	spin_unlock(&lock);
+	spin_unlock(&events_lock);
 	cancel_work_sync(&send_work);
 }

@@ -29,7 +29,7 @@ enum rxpost_fault_point {
  * struct rxpost_fault_store - completions that RXPOST_FAULT_LATE kept back
  * @due: a connection attached since
  * @n: entries in @wc
- * @wc: the completions, of one connection
+ * @wc: the completions
  */
 struct rxpost_fault_store {
 	bool due;

@@ -8,45 +8,69 @@
  * returns. rxpost counts connections itself, because on RoCE the CM ignores
  * the backlog (6.12 drivers/infiniband/core/cma.c:2652-2667).
  */
-#include <linux/inet.h>
+#include <rdma/ib_cm.h>
 
 #include "rxpost.h"
 
-static bool has_room(struct rxpost_receiver *rcv)
+/* A first look, before anything is allocated; rxpost_conn_create() decides. */
+static int check_room(struct rxpost_receiver *rcv)
 {
-	bool room;
+	int ret = 0;
 
 	spin_lock(&rcv->lock);
-	room = rcv->admitting && rcv->nr_conns < rcv->cfg.max_conns;
-	if (!room)
-		rcv->rejected++;
+	if (!rcv->admitting)
+		ret = -ESHUTDOWN;
+	else if (rcv->nr_conns >= rcv->cfg.max_conns)
+		ret = -ECONNREFUSED;
 	spin_unlock(&rcv->lock);
-	return room;
+	return ret;
 }
 
-/* A non-zero return makes the CM reject the request and destroy @id. */
+/* Tells the peer and the listeners why; the CM destroys @id. */
+static int reject(struct rxpost_receiver *rcv, struct rdma_cm_id *id, int err)
+{
+	char why[RXPOST_REASON_LEN];
+
+	switch (err) {
+	case -ESHUTDOWN:
+		snprintf(why, sizeof(why), "the receiver is closing");
+		break;
+	case -ECONNREFUSED:
+		snprintf(why, sizeof(why), "all %u connections are taken",
+			 rcv->cfg.max_conns);
+		break;
+	case -EIO:
+		snprintf(why, sizeof(why), "a completion queue has failed");
+		break;
+	default:
+		snprintf(why, sizeof(why), "no memory for a connection");
+	}
+	spin_lock(&rcv->lock);
+	rcv->rejected++;
+	spin_unlock(&rcv->lock);
+	rxpost_event(RXPOST_EVENT_TYPE_CONN_REJECTED, rcv, NULL, "%pISpc: %s",
+		     &id->route.addr.dst_addr, why);
+	rdma_reject(id, why, strlen(why) + 1, IB_CM_REJ_CONSUMER_DEFINED);
+	return err;
+}
+
+static bool is_foreign(const struct rdma_conn_param *param)
+{
+	const struct rxpost_wire_priv *priv = param->private_data;
+
+	return param->private_data_len < sizeof(*priv) ||
+	       le32_to_cpu(priv->magic) != RXPOST_PRIV_MAGIC ||
+	       le32_to_cpu(priv->version) != RXPOST_WIRE_VERSION;
+}
+
 static int on_request(struct rxpost_binding *b, struct rdma_cm_id *id,
 		      const struct rdma_cm_event *event)
 {
-	const struct rdma_conn_param *param = &event->param.conn;
-	const struct rxpost_wire_priv *priv = param->private_data;
-	struct rxpost_receiver *rcv = b->rcv;
-	struct rxpost_conn *conn;
+	int ret = check_room(b->rcv);
 
-	if (!has_room(rcv)) {
-		rxpost_event(RXPOST_EVENT_TYPE_CONN_REJECTED, rcv, NULL,
-			     "%pISpc: all %u connections are taken",
-			     &id->route.addr.dst_addr, rcv->cfg.max_conns);
-		return -ECONNREFUSED;
-	}
-	conn = rxpost_conn_create(b, id);
-	if (IS_ERR(conn))
-		return PTR_ERR(conn);
-	conn->foreign = param->private_data_len < sizeof(*priv) ||
-			le32_to_cpu(priv->magic) != RXPOST_PRIV_MAGIC ||
-			le32_to_cpu(priv->version) != RXPOST_WIRE_VERSION;
-	kthread_queue_work(rcv->worker, &conn->accept_work);
-	return 0;
+	if (!ret)
+		ret = rxpost_conn_create(b, id, is_foreign(&event->param.conn));
+	return ret ? reject(b->rcv, id, ret) : 0;
 }
 
 static int on_listener_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -75,7 +99,7 @@ static int refuse_bind(struct rxpost_binding *b, const struct rxpost_ask *ask,
 	case -EADDRNOTAVAIL:
 	case -ENODEV:
 		return rxpost_refuse(ask, -EADDRNOTAVAIL, RXPOST_A_RECEIVER_ADDR,
-				     "%pISc is not an address of an RDMA device here; see rxctl link show",
+				     "%pISc is on no RDMA device (rxctl link show)",
 				     addr);
 	default:
 		return rxpost_refuse(ask, err, RXPOST_A_RECEIVER_ADDR,

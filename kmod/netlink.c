@@ -18,8 +18,8 @@
 #define STATS_SIZE	((RXPOST_BATCH_MAX + RXPOST_WC_STATUSES + \
 			  RXPOST_ERRNOS + 8) * 32)
 
-static struct rxpost_receiver *find(const struct rxpost_ask *ask, int id_attr,
-				    int name_attr)
+static struct rxpost_receiver *find_receiver(const struct rxpost_ask *ask,
+					     int id_attr, int name_attr)
 {
 	const struct nlattr *name = ask->attrs[name_attr];
 	const struct nlattr *id = ask->attrs[id_attr];
@@ -46,8 +46,8 @@ static struct rxpost_receiver *find(const struct rxpost_ask *ask, int id_attr,
 
 static struct rxpost_receiver *find_alive(const struct rxpost_ask *ask)
 {
-	struct rxpost_receiver *rcv = find(ask, RXPOST_A_RECEIVER_ID,
-					   RXPOST_A_RECEIVER_NAME);
+	struct rxpost_receiver *rcv = find_receiver(ask, RXPOST_A_RECEIVER_ID,
+						    RXPOST_A_RECEIVER_NAME);
 
 	if (IS_ERR(rcv) || rcv->state != RXPOST_RECEIVER_STATE_CLOSING)
 		return rcv;
@@ -89,7 +89,7 @@ int rxpost_nl_receiver_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!reply)
 		return -ENOMEM;
 	mutex_lock(&rxpost_mutex);
-	rcv = find(&ask, RXPOST_A_RECEIVER_ID, RXPOST_A_RECEIVER_NAME);
+	rcv = find_receiver(&ask, RXPOST_A_RECEIVER_ID, RXPOST_A_RECEIVER_NAME);
 	if (IS_ERR(rcv)) {
 		nlmsg_free(reply);
 		ret = PTR_ERR(rcv);
@@ -298,8 +298,8 @@ int rxpost_nl_conn_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return rxpost_refuse(&ask, -EINVAL, 0,
 				     "say which connection, by index");
 	mutex_lock(&rxpost_mutex);
-	rcv = find(&ask, RXPOST_A_CONN_RECEIVER_ID,
-		   RXPOST_A_CONN_RECEIVER_NAME);
+	rcv = find_receiver(&ask, RXPOST_A_CONN_RECEIVER_ID,
+			    RXPOST_A_CONN_RECEIVER_NAME);
 	ret = IS_ERR(rcv) ? PTR_ERR(rcv) :
 	      reply_conn(info, rcv,
 			 nla_get_u32(info->attrs[RXPOST_A_CONN_INDEX]), &ask);
@@ -362,8 +362,8 @@ int rxpost_nl_conn_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	mutex_lock(&rxpost_mutex);
 	if (ask.attrs[RXPOST_A_CONN_RECEIVER_ID] ||
 	    ask.attrs[RXPOST_A_CONN_RECEIVER_NAME])
-		only = find(&ask, RXPOST_A_CONN_RECEIVER_ID,
-			    RXPOST_A_CONN_RECEIVER_NAME);
+		only = find_receiver(&ask, RXPOST_A_CONN_RECEIVER_ID,
+				     RXPOST_A_CONN_RECEIVER_NAME);
 	if (IS_ERR(only))
 		ret = PTR_ERR(only);
 	else
@@ -413,8 +413,8 @@ int rxpost_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 	int ret;
 
 	mutex_lock(&rxpost_mutex);
-	rcv = find(&ask, RXPOST_A_STATS_RECEIVER_ID,
-		   RXPOST_A_STATS_RECEIVER_NAME);
+	rcv = find_receiver(&ask, RXPOST_A_STATS_RECEIVER_ID,
+			    RXPOST_A_STATS_RECEIVER_NAME);
 	ret = IS_ERR(rcv) ? PTR_ERR(rcv) : reply_stats(info, rcv);
 	mutex_unlock(&rxpost_mutex);
 	return ret;
@@ -498,10 +498,13 @@ struct genl_family rxpost_nl_family __ro_after_init = {
  */
 int rxpost_netlink_init(void)
 {
-	int ret = genl_register_family(&rxpost_nl_family);
+	int ret;
 
-	if (!ret)
-		rxpost_events_start();
+	/* Nothing can happen before a request, and no event of it may miss. */
+	rxpost_events_start();
+	ret = genl_register_family(&rxpost_nl_family);
+	if (ret)
+		rxpost_events_stop();
 	return ret;
 }
 

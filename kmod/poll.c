@@ -20,16 +20,17 @@
 #include "rxpost.h"
 #include "trace.h"
 
-static void wake(struct rxpost_poller *p)
+static void poller_wake(struct rxpost_poller *p)
 {
-	WRITE_ONCE(p->notified, true);
+	/* What the thread is to see comes first: it looks after clearing. */
+	smp_store_release(&p->notified, true);
 	wake_up_process(p->task);
 }
 
 /* On rxe (6.12) this runs under the CQ's lock with interrupts off. */
 static void on_completion(struct ib_cq *cq, void *context)
 {
-	wake(context);
+	poller_wake(context);
 }
 
 static void on_cq_event(struct ib_event *event, void *context)
@@ -39,7 +40,7 @@ static void on_cq_event(struct ib_event *event, void *context)
 	if (event->event != IB_EVENT_CQ_ERR)
 		return;
 	WRITE_ONCE(p->cq_failed, true);
-	wake(p);
+	poller_wake(p);
 }
 
 static void touch(struct rxpost_conn *conn, struct rxpost_conn **touched)
@@ -78,9 +79,9 @@ static struct rxpost_conn *find_conn(struct rxpost_poller *p,
 	}
 
 	if (stale)
-		p->hist.stale++;
+		p->hist.turns.stale++;
 	else
-		p->hist.bogus++;
+		p->hist.turns.bogus++;
 	trace_rxpost_unexpected(wc->wr_id, wc->status, stale);
 	return NULL;
 }
@@ -173,7 +174,8 @@ static void complete_one(struct rxpost_poller *p, const struct ib_wc *wc,
 	if (unlikely(!conn))
 		return;
 	p->hist.status[min_t(u32, wc->status, RXPOST_WC_STATUSES - 1)]++;
-	trace_rxpost_complete(conn->qpn, slot, wc->status, wc->byte_len);
+	trace_rxpost_complete(conn->qpn, slot, wc->status,
+			      wc->status ? 0 : wc->byte_len);
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		receive(p, conn, wc, slot);
 	} else {
@@ -214,7 +216,7 @@ static void complete_late(struct rxpost_poller *p,
 		complete_one(p, &p->late.wc[--p->late.n], touched);
 }
 
-static void detach(struct rxpost_poller *p, struct rxpost_conn *conn)
+static void poller_detach(struct rxpost_poller *p, struct rxpost_conn *conn)
 {
 	p->conns[conn->index] = NULL;
 	p->nr_conns--;
@@ -224,7 +226,7 @@ static void detach(struct rxpost_poller *p, struct rxpost_conn *conn)
 	rxpost_conn_detached(conn);
 }
 
-static void attach(struct rxpost_poller *p, struct rxpost_conn *conn)
+static void poller_attach(struct rxpost_poller *p, struct rxpost_conn *conn)
 {
 	p->conns[conn->index] = conn;
 	p->nr_conns++;
@@ -236,14 +238,14 @@ static void attach(struct rxpost_poller *p, struct rxpost_conn *conn)
 	complete(&conn->filled);
 }
 
-static void drain(struct rxpost_poller *p, struct rxpost_conn *conn,
-		  bool expired)
+static void poller_drain(struct rxpost_poller *p, struct rxpost_conn *conn,
+			 bool expired)
 {
 	conn->draining = true;
 	rxpost_repost_forget(conn);
 	if (!conn->queue.account.ledger.outstanding || expired ||
 	    rxpost_fault(RXPOST_FAULT_EXPIRE))
-		detach(p, conn);
+		poller_detach(p, conn);
 	else
 		rxpost_publish(conn);
 }
@@ -251,15 +253,15 @@ static void drain(struct rxpost_poller *p, struct rxpost_conn *conn,
 static void obey(struct rxpost_poller *p, struct rxpost_conn *conn)
 {
 	/* Whoever sets a bit after this queues the connection anew. */
-	unsigned long cmds = xchg(&conn->commands, 0);
+	u32 cmds = atomic_xchg(&conn->commands, 0);
 	u32 index = conn->index;
 
 	if (cmds & BIT(RXPOST_CMD_ATTACH))
-		attach(p, conn);
+		poller_attach(p, conn);
 	/* An expiry may find that the connection has just detached. */
 	if (cmds & (BIT(RXPOST_CMD_DRAIN) | BIT(RXPOST_CMD_EXPIRE)) &&
 	    p->conns[index] == conn)
-		drain(p, conn, cmds & BIT(RXPOST_CMD_EXPIRE));
+		poller_drain(p, conn, cmds & BIT(RXPOST_CMD_EXPIRE));
 	/* Whoever expired it frees it only after this. */
 	if (cmds & BIT(RXPOST_CMD_EXPIRE))
 		complete(&conn->expire_seen);
@@ -272,6 +274,7 @@ static bool obey_all(struct rxpost_poller *p)
 
 	if (likely(!list))
 		return false;
+	p->now_ns = ktime_get_ns();
 	list = llist_reverse_order(list);
 	llist_for_each_entry_safe(conn, next, list, command_node)
 		obey(p, conn);
@@ -301,9 +304,9 @@ static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
 
 static void obey_cq_failure(struct rxpost_poller *p)
 {
-	if (likely(!READ_ONCE(p->cq_failed)))
+	if (likely(!READ_ONCE(p->cq_failed)) || p->cq_mourned)
 		return;
-	WRITE_ONCE(p->cq_failed, false);
+	p->cq_mourned = true;
 	rxpost_conns_kill(p->rcv, p, "the completion queue failed");
 }
 
@@ -318,7 +321,7 @@ static void settle(struct rxpost_poller *p, struct rxpost_conn *touched)
 		rxpost_repost(p, conn);
 		if (unlikely(conn->draining &&
 			     !conn->queue.account.ledger.outstanding))
-			detach(p, conn);
+			poller_detach(p, conn);
 		else
 			rxpost_publish(conn);
 	}
@@ -332,7 +335,7 @@ static bool timed_work(struct rxpost_poller *p)
 }
 
 /* One turn; whether there was anything to do. */
-static bool turn(struct rxpost_poller *p)
+static bool poller_turn(struct rxpost_poller *p)
 {
 	struct rxpost_conn *touched = NULL;
 	bool worked;
@@ -353,7 +356,7 @@ static bool turn(struct rxpost_poller *p)
 		complete_one(p, &p->wc[i], &touched);
 	}
 	if (n > 0)
-		p->hist.polls++;
+		p->hist.turns.polls++;
 	settle(p, touched);
 	worked |= timed_work(p);
 	return worked || n > 0;
@@ -374,15 +377,15 @@ static bool may_spin(struct rxpost_poller *p)
 	}
 }
 
-static void sleep(struct rxpost_poller *p)
+static void poller_sleep(struct rxpost_poller *p)
 {
 	u64 when = rxpost_repost_deadline(p);
 	ktime_t expires = ns_to_ktime(when);
 
 	set_current_state(TASK_IDLE);
-	/* Pairs with wake(): either it is seen here or it wakes the thread. */
+	/* Pairs with poller_wake(): either it is seen here or it wakes the thread. */
 	if (!READ_ONCE(p->notified) && !kthread_should_stop()) {
-		p->hist.sleeps++;
+		p->hist.turns.sleeps++;
 		schedule_hrtimeout_range(when == U64_MAX ? NULL : &expires,
 					 20 * NSEC_PER_USEC, HRTIMER_MODE_ABS);
 	}
@@ -390,10 +393,12 @@ static void sleep(struct rxpost_poller *p)
 }
 
 /* The CQ was empty: spin, or arm it, or, armed and still empty, sleep. */
-static void idle(struct rxpost_poller *p)
+static void poller_idle(struct rxpost_poller *p)
 {
+	int ret;
+
 	if (p->armed) {
-		sleep(p);
+		poller_sleep(p);
 		p->armed = false;
 		return;
 	}
@@ -404,9 +409,12 @@ static void idle(struct rxpost_poller *p)
 	WRITE_ONCE(p->notified, false);
 	/* Commands that came before the line above are looked at once more. */
 	smp_mb();
-	if (ib_req_notify_cq(p->cq, IB_CQ_NEXT_COMP |
-				    IB_CQ_REPORT_MISSED_EVENTS) == 0)
-		p->armed = true;
+	ret = ib_req_notify_cq(p->cq, IB_CQ_NEXT_COMP |
+				      IB_CQ_REPORT_MISSED_EVENTS);
+	/* A CQ that cannot be armed would never wake us: it has failed. */
+	if (unlikely(ret < 0))
+		WRITE_ONCE(p->cq_failed, true);
+	p->armed = ret <= 0;
 }
 
 static int poll_thread(void *data)
@@ -414,11 +422,11 @@ static int poll_thread(void *data)
 	struct rxpost_poller *p = data;
 
 	while (!kthread_should_stop()) {
-		if (turn(p)) {
+		if (poller_turn(p)) {
 			p->busy_ns = p->now_ns;
 			p->armed = false;
 		} else {
-			idle(p);
+			poller_idle(p);
 		}
 		cond_resched_tasks_rcu_qs();
 	}
@@ -438,10 +446,14 @@ void rxpost_poller_command(struct rxpost_conn *conn,
 {
 	struct rxpost_poller *p = conn->poller;
 
-	set_bit(cmd, &conn->commands);
-	if (!test_and_set_bit(RXPOST_CMD_QUEUED, &conn->commands))
+	/*
+	 * In one step: were the command seen before it counts as queued, it
+	 * could be obeyed, and the connection freed, before it is on the list.
+	 */
+	if (!(atomic_fetch_or(BIT(cmd) | BIT(RXPOST_CMD_QUEUED),
+			      &conn->commands) & BIT(RXPOST_CMD_QUEUED)))
 		llist_add(&conn->command_node, &p->commands);
-	wake(p);
+	poller_wake(p);
 }
 
 /**
@@ -454,7 +466,7 @@ void rxpost_poller_kick(struct rxpost_poller *p)
 {
 	/* The configuration is seen before the kick: see obey_kick(). */
 	smp_store_release(&p->kicked, true);
-	wake(p);
+	poller_wake(p);
 }
 
 static int create_thread(struct rxpost_poller *p)
@@ -494,7 +506,7 @@ static int create_cq(struct rxpost_poller *p, u32 cqe)
  * @cqe: completions that can be outstanding at once
  *
  * Context: process, may sleep. Return: the poller or an ERR_PTR; the caller
- * ends it with rxpost_poller_destroy().
+ * ends it with rxpost_poller_stop() and rxpost_poller_free().
  */
 struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
 					   u32 cqe)
@@ -536,14 +548,24 @@ free_poller:
 }
 
 /**
- * rxpost_poller_destroy() - stop the thread and destroy the CQ
+ * rxpost_poller_stop() - stop the thread
  * @p: the poller; nothing is attached to it and no QP uses its CQ
+ *
+ * Its figures are final from here on. Context: process, may sleep.
+ */
+void rxpost_poller_stop(struct rxpost_poller *p)
+{
+	kthread_stop(p->task);
+}
+
+/**
+ * rxpost_poller_free() - destroy the CQ and free the poller
+ * @p: the poller, stopped
  *
  * Context: process, may sleep.
  */
-void rxpost_poller_destroy(struct rxpost_poller *p)
+void rxpost_poller_free(struct rxpost_poller *p)
 {
-	kthread_stop(p->task);
 	ib_destroy_cq(p->cq);
 	/*
 	 * A tasklet of the provider may be inside our handler still; softirqs

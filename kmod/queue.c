@@ -6,9 +6,10 @@
  * taken down after the QP is destroyed. Called by the receiver's worker only
  * (conn.c); between the two calls the queue is its poller's.
  *
- * Buffers are carved from pages, each aligned to a cache line and sharing none
- * with another buffer or with anything else, as DMA demands.
+ * Buffers are carved from pages, each aligned to a line of the DMA's cache and
+ * sharing none with another buffer or with anything else, as DMA demands.
  */
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -16,7 +17,7 @@
 
 static u32 slot_stride(u32 slot_size)
 {
-	return ALIGN(slot_size, L1_CACHE_BYTES);
+	return ALIGN(slot_size, max(L1_CACHE_BYTES, dma_get_cache_alignment()));
 }
 
 static u32 slots_per_page(u32 slot_size)
@@ -30,14 +31,16 @@ static u32 slots_per_page(u32 slot_size)
  * @slot_size: bytes in a slot
  *
  * Counts what is allocated, not what is asked: whole pages, and the work
- * requests beside them. Context: any. Return: bytes.
+ * requests and books beside them. Context: any. Return: bytes.
  */
 u64 rxpost_queue_bytes(u32 slots, u32 slot_size)
 {
 	u64 pages = DIV_ROUND_UP(slots, slots_per_page(slot_size));
+	u64 per_slot = sizeof(struct rxpost_slot) +
+		       sizeof(u8) + 2 * sizeof(u32);	/* alloc_account() */
 
 	return (pages << (PAGE_SHIFT + get_order(slot_size))) +
-	       (u64)slots * sizeof(struct rxpost_slot);
+	       pages * sizeof(struct page *) + slots * per_slot;
 }
 
 static int alloc_buffers(struct rxpost_queue *q, u32 slots)

@@ -10,7 +10,6 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <rdma/rdma_netlink.h>
 
 #include "compat.h"
 #include "rxpost.h"
@@ -41,15 +40,17 @@ u64 rxpost_memory_limit(void)
 }
 
 /**
- * rxpost_memory_reserved() - part of the bound that is spoken for
+ * rxpost_memory_left() - part of the bound that is not spoken for
  *
- * Context: process, rxpost_mutex held. Return: bytes, not above the limit even
- * when that was lowered since.
+ * Context: process, rxpost_mutex held. Return: bytes; 0 also when the bound was
+ * lowered below what is in use.
  */
-u64 rxpost_memory_reserved(void)
+u64 rxpost_memory_left(void)
 {
+	u64 limit = rxpost_memory_limit();
+
 	lockdep_assert_held(&rxpost_mutex);
-	return min(reserved, rxpost_memory_limit());
+	return limit - min(reserved, limit);
 }
 
 static void free_receiver(struct kref *ref)
@@ -122,7 +123,7 @@ static int reserve_memory(struct rxpost_receiver *rcv,
 	const struct rxpost_config *cfg = &rcv->cfg;
 	u64 need = rxpost_queue_bytes(cfg->depth_max, cfg->slot_size) *
 		   cfg->max_conns;
-	u64 left = rxpost_memory_limit() - rxpost_memory_reserved();
+	u64 left = rxpost_memory_left();
 
 	if (need > left)
 		return rxpost_refuse(ask, -ENOSPC, 0,
@@ -172,8 +173,8 @@ static int check_unique(const struct rxpost_config *cfg,
  * @ask: the request, for refusals
  * @out: the receiver, owned by the list
  *
- * Context: process, rxpost_mutex held. Return: 0 or a negative errno, refused
- * in words, with nothing left behind.
+ * Context: process, rxpost_mutex held. Return: 0 or a negative errno, with
+ * nothing left behind; refused in words unless memory is short.
  */
 int rxpost_receiver_create(const struct rxpost_config *cfg,
 			   const struct rxpost_ask *ask,

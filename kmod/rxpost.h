@@ -14,8 +14,7 @@
  * Locks, in order:
  *	rxpost_mutex		netlink's view: the list of receivers, names,
  *				a receiver's binding and state. Sleeps. Never
- *				held over a wait for the network, a thread, or
- *				rdma_destroy_id() of an id that listens.
+ *				held over a wait for the network.
  *	the CM's handler lock	rdma_lock_handler(): state of one CM id
  *	receiver->lock		see the struct. CM handlers and pollers take it
  */
@@ -123,14 +122,25 @@ struct rxpost_counters {
 };
 
 /**
- * struct rxpost_histograms - distributions, one set a poller, or their sum
- * @chain: calls of ib_post_recv by number of receives handed over
- * @status: completions by enum ib_wc_status
- * @refused: refusing calls by positive errno; unknown ones in the last
+ * struct rxpost_turns - what a poller counts that belongs to no queue
  * @stale: completions of a generation that is gone
  * @bogus: completions whose wr_id cannot be ours
  * @polls: calls of ib_poll_cq that returned something
  * @sleeps: times the thread slept
+ */
+struct rxpost_turns {
+	u64 stale;
+	u64 bogus;
+	u64 polls;
+	u64 sleeps;
+};
+
+/**
+ * struct rxpost_histograms - distributions, one set a poller, or their sum
+ * @chain: calls of ib_post_recv by number of receives handed over
+ * @status: completions by enum ib_wc_status
+ * @refused: refusing calls by positive errno; unknown ones in the last
+ * @turns: plain counts
  *
  * One writer, its poller; readers take each word with READ_ONCE().
  */
@@ -138,10 +148,7 @@ struct rxpost_histograms {
 	u64 chain[RXPOST_BATCH_MAX + 1];
 	u64 status[RXPOST_WC_STATUSES];
 	u64 refused[RXPOST_ERRNOS];
-	u64 stale;
-	u64 bogus;
-	u64 polls;
-	u64 sleeps;
+	struct rxpost_turns turns;
 };
 
 /**
@@ -196,6 +203,7 @@ struct rxpost_queue {
 	u32 stride;		/* bytes from one buffer to the next */
 };
 
+/* Bits of rxpost_conn.commands, set and taken as a whole. */
 enum rxpost_conn_command {
 	RXPOST_CMD_QUEUED,	/* the node is on the poller's list */
 	RXPOST_CMD_ATTACH,	/* own it and fill its queue */
@@ -251,7 +259,7 @@ struct rxpost_conn {
 	struct kthread_work finish_work;
 
 	/* from anyone to the poller */
-	unsigned long commands;	/* enum rxpost_conn_command, atomic bits */
+	atomic_t commands;	/* bits of enum rxpost_conn_command */
 	struct llist_node command_node;
 	struct completion filled;
 	struct completion expire_seen;
@@ -281,7 +289,8 @@ struct rxpost_conn {
  *	handler late (6.1 drivers/infiniband/sw/rxe/rxe_cq.c:42-56)
  * @notified: set by the completion handler and by commands
  * @kicked: a live part of the configuration changed
- * @cq_failed: the device reported the CQ broken
+ * @cq_failed: the device reported the CQ broken, for good; written by anyone
+ * @cq_mourned: the thread has ended the connections of a failed CQ
  * @commands: connections with bits set in their commands
  * @conns: by index; written and read by the thread alone
  * @waiting: connections that hold slots back for a batch, oldest first
@@ -293,21 +302,23 @@ struct rxpost_poller {
 	u32 index;
 	struct ib_cq *cq;
 	struct task_struct *task;
-	bool notified;
-	bool kicked;
-	bool cq_failed;
-	struct llist_head commands;
-
 	struct rxpost_conn **conns;
 	u32 nr_conns;
 	u64 now_ns;		/* the turn's clock */
 	u64 busy_ns;		/* when there was work last */
 	bool armed;
+	bool cq_mourned;
 	struct list_head waiting;
 	struct list_head retry;
 	struct rxpost_histograms hist;
 	struct rxpost_fault_store late;	/* completions a fault point kept back */
 	struct ib_wc wc[RXPOST_BUDGET_MAX];
+
+	/* written by other CPUs: not on a line that the thread works with */
+	struct llist_head commands ____cacheline_aligned_in_smp;
+	bool notified;
+	bool kicked;
+	bool cq_failed;
 };
 
 /*
@@ -332,8 +343,9 @@ struct rxpost_binding {
 
 /*
  * struct rxpost_receiver - one name, one address, one configuration
- * @lock: protects conns, conn_by_index, generations, nr_conns, each
- *	connection's state, admitting, past_*, rejected and accepted. Never
+ * @lock: protects conn_by_index, generations, nr_conns, each connection's
+ *	state, admitting, past_*, rejected and accepted, and keeps pollers from
+ *	leaving the binding (rxpost_mutex keeps the binding). Never
  *	taken by QP, CQ and completion events, which may come in an interrupt:
  *	its holder may wait for a poller to finish publishing, and that poller
  *	may be what the interrupt stopped.
@@ -388,7 +400,7 @@ void rxpost_receiver_delete(struct rxpost_receiver *rcv);
 void rxpost_receiver_get(struct rxpost_receiver *rcv);
 void rxpost_receiver_put(struct rxpost_receiver *rcv);
 u64 rxpost_memory_limit(void);
-u64 rxpost_memory_reserved(void);
+u64 rxpost_memory_left(void);
 
 /* binding.c: a receiver on its device, and devices that leave */
 int rxpost_binding_create(struct rxpost_receiver *rcv,
@@ -409,8 +421,8 @@ int rxpost_config_change(struct rxpost_config *cfg,
 			 const struct rxpost_ask *ask);
 
 /* conn.c: connections; with listen.c all that knows rdma_cm */
-struct rxpost_conn *rxpost_conn_create(struct rxpost_binding *b,
-				       struct rdma_cm_id *id);
+int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
+		       bool foreign);
 void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
 	__printf(2, 3);
 void rxpost_conns_kill(struct rxpost_receiver *rcv,
@@ -434,7 +446,8 @@ u32 rxpost_post(struct rxpost_queue *q, struct rxpost_histograms *hist, u32 n);
 /* poll.c: the CQ and its thread */
 struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
 					   u32 cqe);
-void rxpost_poller_destroy(struct rxpost_poller *p);
+void rxpost_poller_stop(struct rxpost_poller *p);
+void rxpost_poller_free(struct rxpost_poller *p);
 void rxpost_poller_command(struct rxpost_conn *conn,
 			   enum rxpost_conn_command cmd);
 void rxpost_poller_kick(struct rxpost_poller *p);
@@ -458,11 +471,10 @@ void rxpost_read_receiver(struct rxpost_receiver *rcv,
 			  struct rxpost_counters *counters);
 void rxpost_read_histograms(struct rxpost_receiver *rcv,
 			    struct rxpost_histograms *out);
-void rxpost_read_turns(struct rxpost_receiver *rcv, u64 *stale, u64 *bogus,
-		       u64 *polls, u64 *sleeps);
+void rxpost_read_turns(struct rxpost_receiver *rcv, struct rxpost_turns *out);
 void rxpost_fold_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn);
-void rxpost_histograms_add(struct rxpost_histograms *sum,
-			   const struct rxpost_histograms *more);
+void rxpost_fold_poller(struct rxpost_receiver *rcv,
+			const struct rxpost_poller *p);
 
 /* event.c: the one way up */
 void rxpost_event(enum rxpost_event_type type, struct rxpost_receiver *rcv,
@@ -476,7 +488,7 @@ int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv);
 int rxpost_put_conn(struct sk_buff *skb, struct rxpost_conn *conn);
 int rxpost_put_stats(struct sk_buff *skb, struct rxpost_receiver *rcv,
 		     const struct rxpost_histograms *hist);
-int rxpost_put_ledger(struct sk_buff *skb, int attr, int pad,
+int rxpost_put_ledger(struct sk_buff *skb, int attr,
 		      const struct rxpost_ledger *ledger);
 int rxpost_put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
 		    const struct sockaddr_storage *ss);

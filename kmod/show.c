@@ -13,15 +13,15 @@
  * rxpost_put_ledger() - a ledger as a nest
  * @skb: message
  * @attr: the nest's attribute
- * @pad: the ledger set's padding attribute
  * @ledger: what to put
  *
  * Context: any. Return: 0 or -EMSGSIZE.
  */
-int rxpost_put_ledger(struct sk_buff *skb, int attr, int pad,
+int rxpost_put_ledger(struct sk_buff *skb, int attr,
 		      const struct rxpost_ledger *ledger)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
+	const int pad = RXPOST_A_LEDGER_PAD;
 
 	if (!nest ||
 	    nla_put_u64_64bit(skb, RXPOST_A_LEDGER_POSTED, ledger->posted,
@@ -112,25 +112,31 @@ static int put_queue_counts(struct sk_buff *skb,
 	return put_counts(skb, counts, ARRAY_SIZE(counts));
 }
 
+static int put_poller_counts(struct sk_buff *skb, struct rxpost_receiver *rcv,
+			     const struct rxpost_turns *turns)
+{
+	const struct count counts[] = {
+		{ RXPOST_A_COUNTERS_STALE, turns->stale },
+		{ RXPOST_A_COUNTERS_BOGUS, turns->bogus },
+		{ RXPOST_A_COUNTERS_POLLS, turns->polls },
+		{ RXPOST_A_COUNTERS_SLEEPS, turns->sleeps },
+		{ RXPOST_A_COUNTERS_REJECTED, READ_ONCE(rcv->rejected) },
+		{ RXPOST_A_COUNTERS_ACCEPTED, READ_ONCE(rcv->accepted) },
+	};
+
+	return put_counts(skb, counts, ARRAY_SIZE(counts));
+}
+
 static int put_receiver_counters(struct sk_buff *skb,
 				 struct rxpost_receiver *rcv,
 				 const struct rxpost_counters *c)
 {
-	struct count counts[] = {
-		{ RXPOST_A_COUNTERS_STALE, 0 },
-		{ RXPOST_A_COUNTERS_BOGUS, 0 },
-		{ RXPOST_A_COUNTERS_POLLS, 0 },
-		{ RXPOST_A_COUNTERS_SLEEPS, 0 },
-		{ RXPOST_A_COUNTERS_REJECTED, READ_ONCE(rcv->rejected) },
-		{ RXPOST_A_COUNTERS_ACCEPTED, READ_ONCE(rcv->accepted) },
-	};
-	struct nlattr *nest;
+	struct nlattr *nest = nla_nest_start(skb, RXPOST_A_RECEIVER_COUNTERS);
+	struct rxpost_turns turns;
 
-	rxpost_read_turns(rcv, &counts[0].value, &counts[1].value,
-			  &counts[2].value, &counts[3].value);
-	nest = nla_nest_start(skb, RXPOST_A_RECEIVER_COUNTERS);
+	rxpost_read_turns(rcv, &turns);
 	if (!nest || put_queue_counts(skb, c) ||
-	    put_counts(skb, counts, ARRAY_SIZE(counts)))
+	    put_poller_counts(skb, rcv, &turns))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -190,18 +196,18 @@ static int put_levels(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	       nla_put_u32(skb, RXPOST_A_RECEIVER_CQE, rcv->cqe);
 }
 
-static int put_pollers(struct sk_buff *skb, const struct rxpost_binding *b)
+static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
 {
+	const struct rxpost_binding *b = rcv->binding;
+	int ret = 0;
 	u32 i;
 
-	if (!b || b->claimed)
-		return 0;
-	for (i = 0; i < b->nr_pollers; i++) {
-		if (nla_put_u32(skb, RXPOST_A_RECEIVER_POLLER_PID,
-				task_pid_nr(b->pollers[i]->task)))
-			return -EMSGSIZE;
-	}
-	return 0;
+	spin_lock(&rcv->lock);
+	for (i = 0; b && i < b->nr_pollers && !ret; i++)
+		ret = nla_put_u32(skb, RXPOST_A_RECEIVER_POLLER_PID,
+				  task_pid_nr(b->pollers[i]->task));
+	spin_unlock(&rcv->lock);
+	return ret;
 }
 
 /**
@@ -220,10 +226,9 @@ int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	rxpost_read_receiver(rcv, &ledger, &counters);
 	return put_config(skb, &rcv->cfg) ?:
 	       put_levels(skb, rcv) ?:
-	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER,
-				 RXPOST_A_LEDGER_PAD, &ledger) ?:
+	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &ledger) ?:
 	       put_receiver_counters(skb, rcv, &counters) ?:
-	       put_pollers(skb, rcv->binding);
+	       put_pollers(skb, rcv);
 }
 
 static int put_conn_counters(struct sk_buff *skb,
@@ -283,8 +288,7 @@ int rxpost_put_conn(struct sk_buff *skb, struct rxpost_conn *conn)
 	if (pub.last_rx_ns &&
 	    put_ms_since(skb, RXPOST_A_CONN_IDLE_MS, pub.last_rx_ns))
 		return -EMSGSIZE;
-	return rxpost_put_ledger(skb, RXPOST_A_CONN_LEDGER,
-				 RXPOST_A_LEDGER_PAD, &pub.ledger) ?:
+	return rxpost_put_ledger(skb, RXPOST_A_CONN_LEDGER, &pub.ledger) ?:
 	       put_conn_counters(skb, &pub.counters);
 }
 

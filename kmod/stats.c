@@ -119,75 +119,71 @@ void rxpost_read_receiver(struct rxpost_receiver *rcv,
 	spin_unlock(&rcv->lock);
 }
 
-/**
- * rxpost_histograms_add() - add one set of histograms to another
- * @sum: what is added to
- * @more: what is added; its writer may be at work
- *
- * Context: any.
+/*
+ * Adds a poller's counts to a sum; both are nothing but counters and add as
+ * arrays. Their writer may be at work.
  */
-void rxpost_histograms_add(struct rxpost_histograms *sum,
-			   const struct rxpost_histograms *more)
+static void add_counts(void *sum, const void *more, size_t size)
 {
-	const u64 *from = (const u64 *)more;
-	u64 *to = (u64 *)sum;
+	const u64 *from = more;
+	u64 *to = sum;
 	size_t i;
 
-	/* Nothing but counters in there, so they add as an array. */
-	for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+	for (i = 0; i < size / sizeof(u64); i++)
 		to[i] += READ_ONCE(from[i]);
 }
 
 /**
+ * rxpost_fold_poller() - keep the figures of a poller that ends
+ * @rcv: its receiver
+ * @p: the poller, stopped and no longer counted among its binding's
+ *
+ * Context: receiver->lock held.
+ */
+void rxpost_fold_poller(struct rxpost_receiver *rcv,
+			const struct rxpost_poller *p)
+{
+	lockdep_assert_held(&rcv->lock);
+	add_counts(&rcv->past_hist, &p->hist, sizeof(p->hist));
+}
+
+/**
  * rxpost_read_histograms() - histograms of a receiver over all its pollers
- * @rcv: the receiver; rxpost_mutex is held, so that its binding stays
+ * @rcv: the receiver
  * @out: filled in
  *
- * Context: process, rxpost_mutex held.
+ * Context: process, rxpost_mutex held, so that the binding stays.
  */
 void rxpost_read_histograms(struct rxpost_receiver *rcv,
 			    struct rxpost_histograms *out)
 {
-	struct rxpost_binding *b = rcv->binding;
+	const struct rxpost_binding *b = rcv->binding;
 	u32 i;
 
 	lockdep_assert_held(&rxpost_mutex);
+	spin_lock(&rcv->lock);
 	*out = rcv->past_hist;
-	if (!b || b->claimed)
-		return;
-	for (i = 0; i < b->nr_pollers; i++)
-		rxpost_histograms_add(out, &b->pollers[i]->hist);
+	for (i = 0; b && i < b->nr_pollers; i++)
+		add_counts(out, &b->pollers[i]->hist, sizeof(*out));
+	spin_unlock(&rcv->lock);
 }
 
 /**
- * rxpost_read_turns() - counts of a receiver's pollers
+ * rxpost_read_turns() - plain counts of a receiver over all its pollers
  * @rcv: the receiver
- * @stale: completions of a generation that is gone
- * @bogus: completions whose wr_id cannot be ours
- * @polls: calls of ib_poll_cq that returned something
- * @sleeps: times a poller slept
+ * @out: filled in
  *
- * Each is set. Context: process, rxpost_mutex held.
+ * Context: process, rxpost_mutex held, so that the binding stays.
  */
-void rxpost_read_turns(struct rxpost_receiver *rcv, u64 *stale, u64 *bogus,
-		       u64 *polls, u64 *sleeps)
+void rxpost_read_turns(struct rxpost_receiver *rcv, struct rxpost_turns *out)
 {
-	struct rxpost_binding *b = rcv->binding;
+	const struct rxpost_binding *b = rcv->binding;
 	u32 i;
 
 	lockdep_assert_held(&rxpost_mutex);
-	*stale = rcv->past_hist.stale;
-	*bogus = rcv->past_hist.bogus;
-	*polls = rcv->past_hist.polls;
-	*sleeps = rcv->past_hist.sleeps;
-	if (!b || b->claimed)
-		return;
-	for (i = 0; i < b->nr_pollers; i++) {
-		const struct rxpost_histograms *h = &b->pollers[i]->hist;
-
-		*stale += READ_ONCE(h->stale);
-		*bogus += READ_ONCE(h->bogus);
-		*polls += READ_ONCE(h->polls);
-		*sleeps += READ_ONCE(h->sleeps);
-	}
+	spin_lock(&rcv->lock);
+	*out = rcv->past_hist.turns;
+	for (i = 0; b && i < b->nr_pollers; i++)
+		add_counts(out, &b->pollers[i]->hist.turns, sizeof(*out));
+	spin_unlock(&rcv->lock);
 }

@@ -231,13 +231,16 @@ static int rxps_run_thread(void *data)
 	struct rxps_run *run = data;
 
 	rxps_run_work(run);
+	/* whoever starts the next run when this one is done finds its place free */
+	mutex_lock(&rxps_runs_lock);
+	rxps_live--;
+	mutex_unlock(&rxps_runs_lock);
 	rxps_run_set_state(run, RXPOST_SEND_RUN_STATE_DONE);
 	complete_all(&run->released);
 	rxps_nl_run_done(run);
 
 	mutex_lock(&rxps_runs_lock);
 	run->finished = true;
-	rxps_live--;
 	if (run->orphan)
 		schedule_work(&rxps_reap_work);
 	mutex_unlock(&rxps_runs_lock);

@@ -28,7 +28,7 @@ enum rxpost_receiver_state {
 
 /**
  * enum rxpost_conn_state - Life of one connection, in this order.
- * @RXPOST_CONN_STATE_NEW: The QP exists and its queue is being filled for the
+ * @RXPOST_CONN_STATE_NEW: The QP is being made and its queue filled for the
  *   first time.
  * @RXPOST_CONN_STATE_FILLED: Receives are posted and the poller owns the
  *   queue; not yet established.
