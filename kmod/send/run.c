@@ -48,8 +48,9 @@ static void rxps_run_set_state(struct rxps_run *run, u32 state)
 	spin_unlock_irq(&run->lock);
 }
 
-static void rxps_run_give_reason(struct rxps_run *run, int error,
-				 const char *fmt, va_list args)
+static __printf(3, 0)
+void rxps_run_give_reason(struct rxps_run *run, int error, const char *fmt,
+			  va_list args)
 {
 	lockdep_assert_held(&run->lock);
 	run->error = -error;
