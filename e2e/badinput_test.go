@@ -175,7 +175,7 @@ func TestSetRefused(t *testing.T) {
 		r.refuses(tt, func() error { return r.ctl.Set(r.ctx, cfg) })
 	}
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 func TestNoSuchReceiver(t *testing.T) {
@@ -211,7 +211,7 @@ func TestTaken(t *testing.T) {
 		return err
 	})
 	p.die()
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 // The bound of a CQ: the sentence names a number of pollers, and it is right.
@@ -228,7 +228,7 @@ func TestQueuesBeyondDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 func TestMemoryBound(t *testing.T) {
@@ -254,7 +254,7 @@ func TestMemoryBound(t *testing.T) {
 	if _, err := r.ctl.Delete(r.ctx, "r1"); err != nil {
 		t.Error(err)
 	}
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 // Below ctl: what a newer or a broken client might send.

@@ -52,7 +52,7 @@ func TestDebianClient(t *testing.T) {
 	if len(conns) != 1 || !conns[0].Foreign || conns[0].Ledger.Completed != 1 || conns[0].PeerAddr != listenAddr.Addr() {
 		t.Errorf("connections: %+v", conns)
 	}
-	if ledger := r.deleteIn(drainTime); ledger.Completed != 1 {
+	if ledger := r.deleteSoon(); ledger.Completed != 1 {
 		t.Errorf("ledger: %+v", ledger)
 	}
 	// It waits on: it looks for its answer alone and not for a disconnect.
@@ -70,5 +70,5 @@ func TestDebianClientKilled(t *testing.T) {
 	}
 	// It is as good as new for the next one.
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }

@@ -23,10 +23,10 @@ func loaded(module string) bool {
 	return err == nil
 }
 
-// rmmod unloads a module, within the bound of a teardown.
+// rmmod unloads a module; receivers and runs that are left end first.
 func rmmod(t *testing.T, module string) {
 	t.Helper()
-	bounded(t, "rmmod "+module, drainTime+slack, func() error {
+	bounded(t, "rmmod "+module, slack, func() error {
 		out, err := exec.Command("rmmod", module).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out)

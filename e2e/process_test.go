@@ -79,7 +79,7 @@ func TestWithoutPrivilege(t *testing.T) {
 	if now := r.receiver(); now.Batch != before.Batch || now.State != before.State || now.Counters.Accepted != 0 {
 		t.Errorf("receiver: %+v", now)
 	}
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 // Without the module rxctl says so; with it installed the first call loads it,
@@ -139,7 +139,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	if c := r.alone().Counters; c.Accepted != 1 {
 		t.Errorf("counters: %+v", c)
 	}
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 // openPTY opens a terminal: the user's side and the program's.

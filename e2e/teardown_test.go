@@ -7,18 +7,19 @@ package e2e
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
 )
 
 const (
-	rounds = 10
-	// The default drain-timeout-ms; no teardown here may need it.
-	drainTime = 5 * time.Second
-	peerLeft  = "the peer closed the connection"
+	rounds   = 10
+	peerLeft = "the peer closed the connection"
 )
+
+// minute is a drain-timeout that no teardown here may need: all bounds are far
+// below.
+var minute = ptr(ctl.Milliseconds(60_000))
 
 // connsOf is how many connections a round has: one, then several.
 func connsOf(round int) int { return 1 + round%2*3 }
@@ -28,7 +29,7 @@ func TestDeleteUnderTraffic(t *testing.T) {
 	for i := range rounds {
 		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: ptr(uint32(1 + i%4/2))})
 		tr := r.flow(connsOf(i))
-		if ledger := r.deleteIn(drainTime); ledger.Failed != 0 || ledger.Flushed == 0 {
+		if ledger := r.deleteSoon(); ledger.Failed != 0 || ledger.Flushed == 0 {
 			t.Errorf("ledger: %+v", ledger)
 		}
 		tr.ended(peerLeft)
@@ -40,7 +41,7 @@ func TestDeleteUnderTraffic(t *testing.T) {
 func TestDeleteWhileConnecting(t *testing.T) {
 	r := newRig(t)
 	for i := range rounds {
-		r.add(ctl.ReceiverConfig{})
+		r.add(ctl.ReceiverConfig{DrainTimeout: minute})
 		tr := r.launch(rounds, ctl.RunConfig{ConnectTimeout: ptr(ctl.Milliseconds(4000))})
 		r.must(fmt.Sprint(i, " connections"), func() error {
 			rcv, err := r.ctl.Receiver(r.ctx, "r0")
@@ -49,7 +50,7 @@ func TestDeleteWhileConnecting(t *testing.T) {
 			}
 			return err
 		})
-		r.deleteIn(drainTime)
+		r.deleteSoon()
 		// What was accepted and not yet established the CM rejects itself,
 		// without a reason.
 		tr.ended(peerLeft, "no one listens at 10.9.0.1:7471",
@@ -74,7 +75,7 @@ func TestDeleteAfterPeerDied(t *testing.T) {
 				return nil
 			})
 		}
-		if ledger := r.deleteIn(drainTime); ledger.Failed != 0 {
+		if ledger := r.deleteSoon(); ledger.Failed != 0 {
 			t.Errorf("ledger: %+v", ledger)
 		}
 	}
@@ -84,10 +85,10 @@ func TestDeleteAfterPeerDied(t *testing.T) {
 func TestDeviceRemovedUnderTraffic(t *testing.T) {
 	r := newRig(t)
 	for i := range rounds {
-		r.add(ctl.ReceiverConfig{})
+		r.add(ctl.ReceiverConfig{DrainTimeout: minute})
 		tr := r.flow(connsOf(i))
 		events := r.listen()
-		bounded(t, "link del", drainTime+slack, func() error { return rdma.Host().Delete(deviceName) })
+		bounded(t, "link del", slack, func() error { return rdma.Host().Delete(deviceName) })
 		ev := events.next(ctl.EventTypeDeviceGone)
 		if ev.Reason != "rxe0 was removed" || ev.Device != deviceName {
 			t.Errorf("event: %+v", ev)
@@ -100,7 +101,7 @@ func TestDeviceRemovedUnderTraffic(t *testing.T) {
 		if err := r.ctl.Set(r.ctx, ctl.ReceiverConfig{Name: "r0", Batch: ptr(uint32(8))}); err != nil {
 			t.Error(err)
 		}
-		r.deleteIn(drainTime)
+		r.deleteSoon()
 		r.addDevice()
 	}
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})

@@ -36,7 +36,7 @@ func (r *rig) works() {
 func TestUnloadReceiverUnderTraffic(t *testing.T) {
 	r := newRig(t)
 	for i := range rounds {
-		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
+		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), DrainTimeout: minute})
 		tr := r.flow(connsOf(i))
 		rmmod(t, "rxpost_recv")
 		tr.ended(peerLeft)
@@ -62,7 +62,7 @@ func TestUnloadSenderUnderTraffic(t *testing.T) {
 		}
 		done.close()
 		tr.vanish()
-		if ledger := r.deleteIn(drainTime); ledger.Failed != 0 {
+		if ledger := r.deleteSoon(); ledger.Failed != 0 {
 			t.Errorf("ledger: %+v", ledger)
 		}
 		r.atBaseline()

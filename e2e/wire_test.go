@@ -45,7 +45,7 @@ func TestMessageLargerThanSlot(t *testing.T) {
 	}
 	good.vanish()
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
 
 // oversize sends one message of two slots' size.
@@ -90,7 +90,7 @@ func TestMessageSizes(t *testing.T) {
 			if got != want {
 				t.Errorf("counters: %+v, want %+v", got, want)
 			}
-			r.deleteIn(drainTime)
+			r.deleteSoon()
 		})
 	}
 }
@@ -107,7 +107,7 @@ func TestOddSlots(t *testing.T) {
 			if run := r.sendSize(slot+1, 1); run.Failed != 1 {
 				t.Errorf("run: %+v", run)
 			}
-			r.deleteIn(drainTime)
+			r.deleteSoon()
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestPeerThatNeverSends(t *testing.T) {
 	if len(conns) != 1 || !conns[0].Foreign || conns[0].IdleMS != nil || conns[0].State != ctl.ConnStateLive {
 		t.Fatalf("connections: %+v", conns)
 	}
-	if ledger := r.deleteIn(drainTime); ledger.Flushed != ledger.Posted || ledger.Posted != 256 {
+	if ledger := r.deleteSoon(); ledger.Flushed != ledger.Posted || ledger.Posted != 256 {
 		t.Errorf("ledger: %+v", ledger)
 	}
 	peer.expect(cmDisconnected)
@@ -138,11 +138,11 @@ func TestPeerThatNeverSends(t *testing.T) {
 // the peer has not confirmed.
 func TestPeerThatStopsHalfWay(t *testing.T) {
 	for name, end := range map[string]func(*rig, *rawPeer){
-		"deleted": func(r *rig, _ *rawPeer) { r.deleteIn(drainTime) },
+		"deleted": func(r *rig, _ *rawPeer) { r.deleteSoon() },
 		"peer dies": func(r *rig, p *rawPeer) {
 			p.die()
 			r.alone()
-			r.deleteIn(drainTime)
+			r.deleteSoon()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,5 +197,5 @@ func TestPrivateDataNotOurs(t *testing.T) {
 	if c := r.receiver().Counters; c.Rejected != 1 || c.Accepted != 4 {
 		t.Errorf("counters: %+v", c)
 	}
-	r.deleteIn(drainTime)
+	r.deleteSoon()
 }
