@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// tailLines is how much of the console a failure shows.
-const tailLines = 40
+// tailLines is how much of the console a failure shows: the stacks of a few
+// tasks and of every CPU must fit, or what came before them is gone.
+const tailLines = 200
 
 // console reads lines to the end, scans them and keeps the last.
 type console struct {
