@@ -6,7 +6,7 @@ BIN     := bin
 KERNELS := 6.1 6.12
 # Packages whose tests need no VM.
 UNITS    = $(shell $(GO) list ./... | grep -v /e2e$$)
-VERSION  = $(shell sed -n 's/^.define RXPOST_VERSION[^"]*"\(.*\)"/\1/p' kmod/rxpost.h)
+VERSION  = $(shell sed -n 's/^.define RXPOST_VERSION[^"]*"\(.*\)"/\1/p' kmod/wire.h)
 # What the e2e tests take into the VM: a client that nobody here wrote.
 E2E_VM  := --add /usr/bin/rdma_client --add-rdma-userland
 
@@ -19,7 +19,7 @@ help: ## List these commands
 demo: deps build ## Receive real RDMA traffic in a VM, retune it live, tear it down
 	@$(BIN)/rxvm --kernel 6.12 --add vm/demo.sh:/demo.sh -- sh /demo.sh
 
-test: deps test-account test-go test-vm e2e ## Everything that needs no debug kernel
+test: deps test-account test-go test-vm e2e ## Run every test
 
 test-account: deps ## account.h in user space, against a model, with sanitizers
 	@mkdir -p $(BIN)
@@ -42,7 +42,9 @@ e2e-%: deps build
 lint: deps build ## Everything that finds fault without running it
 	@sh .ci/lint
 
-generate: deps build ## C and Go of the netlink interface from spec/
+# Not all of build: what is generated may be what rxctl wants to build.
+generate: deps ## C and Go of the netlink interface from spec/
+	@$(GO) build -o $(BIN)/ ./cmd/rxvm
 	$(GO) run ./internal/gen -source "$$($(BIN)/rxvm source)"
 
 kmod: deps build ## Build the modules for each stock kernel

@@ -661,18 +661,22 @@ const (
 	// attrInfoReceivers is info.receivers. Receivers that exist, closing ones
 	// included.
 	attrInfoReceivers
+	// attrInfoMemoryReserved is info.memory-reserved. Bytes of the bound set
+	// aside for all connections that receivers may admit.
+	attrInfoMemoryReserved
 )
 
 // infoAttrs names the attributes of set info, by type.
 func infoAttrs() []string {
 	return []string{
-		attrInfoPad:         "pad",
-		attrInfoABI:         "abi",
-		attrInfoVersion:     "version",
-		attrInfoMemory:      "memory",
-		attrInfoMemoryLimit: "memory-limit",
-		attrInfoMappings:    "mappings",
-		attrInfoReceivers:   "receivers",
+		attrInfoPad:            "pad",
+		attrInfoABI:            "abi",
+		attrInfoVersion:        "version",
+		attrInfoMemory:         "memory",
+		attrInfoMemoryLimit:    "memory-limit",
+		attrInfoMappings:       "mappings",
+		attrInfoReceivers:      "receivers",
+		attrInfoMemoryReserved: "memory-reserved",
 	}
 }
 

@@ -245,7 +245,7 @@ func TestMemoryBound(t *testing.T) {
 	cfg := ctl.ReceiverConfig{Depth: u32(512), SlotSize: u32(4096), MaxConns: u32(3)}
 	r.add(cfg)
 	cfg.Name, cfg.Addr, cfg.MaxConns = "r1", netip.AddrPortFrom(listenAddr.Addr(), 7472), u32(2)
-	r.refuses(refusal{"memory", cfg, syscall.ENOSPC, "needs 5 MiB of slots, 3 are left; see memory_limit_mb", ""},
+	r.refuses(refusal{"memory", cfg, syscall.ENOSPC, "needs 5 MiB of slots, 3 MiB are not reserved; see memory_limit_mb", ""},
 		func() error { _, err := r.ctl.Add(r.ctx, cfg); return err })
 	cfg.MaxConns = u32(1)
 	if _, err := r.ctl.Add(r.ctx, cfg); err != nil {

@@ -422,8 +422,8 @@ int rxpost_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 
 static int put_info(struct sk_buff *skb)
 {
+	u64 memory = 0, mappings = 0, reserved;
 	struct rxpost_receiver *rcv;
-	u64 memory = 0, mappings = 0;
 	u32 n = 0;
 
 	mutex_lock(&rxpost_mutex);
@@ -432,6 +432,7 @@ static int put_info(struct sk_buff *skb)
 		mappings += atomic64_read(&rcv->mappings);
 		n++;
 	}
+	reserved = rxpost_memory_reserved();
 	mutex_unlock(&rxpost_mutex);
 	return nla_put_u32(skb, RXPOST_A_INFO_ABI, RXPOST_ABI_VERSION) ?:
 	       nla_put_string(skb, RXPOST_A_INFO_VERSION, RXPOST_VERSION) ?:
@@ -441,7 +442,9 @@ static int put_info(struct sk_buff *skb)
 				 rxpost_memory_limit(), RXPOST_A_INFO_PAD) ?:
 	       nla_put_u64_64bit(skb, RXPOST_A_INFO_MAPPINGS, mappings,
 				 RXPOST_A_INFO_PAD) ?:
-	       nla_put_u32(skb, RXPOST_A_INFO_RECEIVERS, n);
+	       nla_put_u32(skb, RXPOST_A_INFO_RECEIVERS, n) ?:
+	       nla_put_u64_64bit(skb, RXPOST_A_INFO_MEMORY_RESERVED, reserved,
+				 RXPOST_A_INFO_PAD);
 }
 
 /**

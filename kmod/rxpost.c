@@ -40,6 +40,18 @@ u64 rxpost_memory_limit(void)
 }
 
 /**
+ * rxpost_memory_reserved() - slot memory set aside for all connections that
+ *	receivers may admit
+ *
+ * Context: process, rxpost_mutex held. Return: bytes.
+ */
+u64 rxpost_memory_reserved(void)
+{
+	lockdep_assert_held(&rxpost_mutex);
+	return reserved;
+}
+
+/**
  * rxpost_memory_left() - part of the bound that is not spoken for
  *
  * Context: process, rxpost_mutex held. Return: bytes; 0 also when the bound was
@@ -127,7 +139,7 @@ static int reserve_memory(struct rxpost_receiver *rcv,
 
 	if (need > left)
 		return rxpost_refuse(ask, -ENOSPC, 0,
-				     "needs %llu MiB of slots, %llu are left; see memory_limit_mb",
+				     "needs %llu MiB of slots, %llu MiB are not reserved; see memory_limit_mb",
 				     DIV_ROUND_UP_ULL(need, 1 << 20),
 				     left >> 20);
 	rcv->reserved = need;

@@ -42,8 +42,6 @@
 #include "wire.h"
 #include "wr_id.h"
 
-#define RXPOST_VERSION		"0.1.0"
-
 #define RXPOST_DEPTH_MAX	65536
 #define RXPOST_BATCH_MAX	256
 #define RXPOST_BUDGET_MAX	16
@@ -401,6 +399,7 @@ void rxpost_receiver_get(struct rxpost_receiver *rcv);
 void rxpost_receiver_put(struct rxpost_receiver *rcv);
 u64 rxpost_memory_limit(void);
 u64 rxpost_memory_left(void);
+u64 rxpost_memory_reserved(void);
 
 /* binding.c: a receiver on its device, and devices that leave */
 int rxpost_binding_create(struct rxpost_receiver *rcv,

@@ -15,6 +15,9 @@
 #include <linux/sched/task.h>
 #include <linux/types.h>
 
+/* Of both modules. */
+#define RXPOST_VERSION		"0.1.0"
+
 #define RXPOST_WIRE_MAGIC	0x50585231	/* "1RXP" read as little-endian */
 #define RXPOST_PRIV_MAGIC	0x51585231	/* "1RXQ" */
 #define RXPOST_WIRE_VERSION	1

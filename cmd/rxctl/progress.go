@@ -1,4 +1,4 @@
-// This file owns the one line that shows progress on a terminal.
+// This file owns the one line that shows progress.
 
 package main
 
@@ -9,18 +9,23 @@ import (
 	"time"
 )
 
-// progress is a line on stderr that is written over and over. Disabled, it does
-// nothing.
+// plainPeriods is how many periods pass between two lines where a line cannot
+// be written over.
+const plainPeriods = 5
+
+// progress is a line on stderr that is written over and over; where stderr is
+// no terminal, now and then a line of its own. Disabled, it does nothing.
 type progress struct {
 	w       io.Writer
 	enabled bool
+	plain   bool
 	mu      sync.Mutex // protects what follows, and turns at w
 	shown   bool
 }
 
 // newProgress makes a line that nothing shows on yet.
 func (env *environment) newProgress(enabled bool) *progress {
-	return &progress{w: env.stderr, enabled: enabled}
+	return &progress{w: env.stderr, enabled: enabled, plain: !env.terminal}
 }
 
 // show replaces the line. Progress is a courtesy: if it cannot be written, the
@@ -28,7 +33,11 @@ func (env *environment) newProgress(enabled bool) *progress {
 func (p *progress) show(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.enabled && text != "" {
+	switch {
+	case !p.enabled || text == "":
+	case p.plain:
+		fmt.Fprintln(p.w, text)
+	default:
 		fmt.Fprintf(p.w, "\r\033[K%s", text)
 		p.shown = true
 	}
@@ -49,6 +58,9 @@ func (p *progress) clear() {
 func (p *progress) every(period time.Duration, text func() string) (stop func()) {
 	if !p.enabled {
 		return func() {}
+	}
+	if p.plain {
+		period *= plainPeriods
 	}
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

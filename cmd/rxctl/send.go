@@ -45,14 +45,14 @@ A second Ctrl-C leaves at once; the kernel then stops the run.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	optionVar(fs, &cfg.Size, "size", "bytes", "bytes in a message", parseSize)
-	optionVar(fs, &cfg.Count, "count", "messages", "messages to send; 0 is without end", parseCount64)
-	optionVar(fs, &cfg.Duration, "duration", "time", "time after which no more is sent; 0 is without end", parseMilliseconds)
-	optionVar(fs, &cfg.Batch, "batch", "sends", "sends posted in one call", parseCount)
-	optionVar(fs, &cfg.InFlight, "in-flight", "sends", "most sends posted and not yet acknowledged", parseCount)
-	optionVar(fs, &cfg.Rate, "rate", "messages/s", "most messages a second; 0 is without limit", parseCount64)
-	optionVar(fs, &cfg.ConnectTimeout, "connect-timeout", "time", "longest wait for the connection", parseMilliseconds)
-	optionVar(fs, &cfg.DrainTimeout, "drain-timeout", "time", "longest wait for outstanding sends at the end", parseMilliseconds)
+	optionVar(fs, &cfg.Size, "size", "bytes", "bytes in a message, up to 1M (default 64)", parseSize)
+	optionVar(fs, &cfg.Count, "count", "messages", "messages to send; 0 is no limit (default 0)", parseCount64)
+	optionVar(fs, &cfg.Duration, "duration", "time", "time after which no more is sent; 0 is no limit (default 0)", parseMilliseconds)
+	optionVar(fs, &cfg.Batch, "batch", "sends", "sends posted in one call, 1 to 64 (default 16)", parseCount)
+	optionVar(fs, &cfg.InFlight, "in-flight", "sends", "most sends posted and not yet acknowledged, up to 4096 (default 128)", parseCount)
+	optionVar(fs, &cfg.Rate, "rate", "messages/s", "most messages per second; 0 is no limit (default 0)", parseCount64)
+	optionVar(fs, &cfg.ConnectTimeout, "connect-timeout", "time", "longest wait for the connection (default 5s)", parseMilliseconds)
+	optionVar(fs, &cfg.DrainTimeout, "drain-timeout", "time", "longest wait for outstanding sends at the end (default 5s)", parseMilliseconds)
 	fs.StringVar(&show, "progress", show, "show progress: always, never, or auto: on a terminal")
 	return cmd
 }

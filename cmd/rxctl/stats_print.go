@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rxpost/rxpost/ctl"
 )
@@ -52,15 +51,17 @@ func statisticsRows(s statistics) [][]string {
 	}
 }
 
-// rnrText prints how often senders were told to wait, how long one wait is, and
-// what that makes in all.
+// rnrText prints how often senders were told to wait and how long one wait is.
+// The device counts for all its receivers, so no sum of waits can be told.
 func rnrText(s statistics) string {
-	wait := s.Receiver.RNREffective
-	if s.DeviceRNR == nil {
+	switch wait := s.Receiver.RNREffective; {
+	case s.Receiver.State == ctl.ReceiverStateNoDevice:
+		return "not known, the device was removed"
+	case s.DeviceRNR == nil:
 		return fmt.Sprintf("not counted by the device, one wait is %v", wait)
+	default:
+		return fmt.Sprintf("%d sent by device %s since it was made, one wait is %v", *s.DeviceRNR, s.Receiver.Device, wait)
 	}
-	return fmt.Sprintf("%d sent by device %s, one wait is %v, %v in all", *s.DeviceRNR, s.Receiver.Device,
-		wait, time.Duration(*s.DeviceRNR)*wait.Duration())
 }
 
 // chainsShown is how many lengths of chains fit a line. JSON has all of them.

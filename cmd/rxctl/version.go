@@ -46,7 +46,8 @@ func (env *environment) printVersions(cmd *cobra.Command, v versions) error {
 	rows := [][]string{{"rxctl", v.RXCtl, fmt.Sprintf("abi %d", v.ABI)}}
 	if m := v.Module; m != nil {
 		rows = append(rows, []string{"module", m.Version, fmt.Sprintf("abi %d", m.ABI),
-			fmt.Sprintf("%s, %s of %s slot memory", plural(m.Receivers, "receiver"), size(m.Memory), size(m.MemoryLimit))})
+			plural(m.Receivers, "receiver"),
+			fmt.Sprintf("slot memory %s in use, %s reserved, %s at most", size(m.Memory), size(m.MemoryReserved), size(m.MemoryLimit))})
 	}
 	return printTable(cmd.OutOrStdout(), rows)
 }

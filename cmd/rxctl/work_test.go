@@ -52,16 +52,16 @@ func TestSendInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeClient{run: testRun(), block: true}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(2500*time.Millisecond, cancel)
+		time.AfterFunc(12500*time.Millisecond, cancel)
 		r := rxctl(ctx, f, "send", "10.9.0.1:7471", "--progress", "always")
 		if r.status != exitDone || !f.stopped || !strings.HasPrefix(r.stdout, "sent 1000 messages") {
 			t.Errorf("status %d, stopped %v, stdout %q; want an orderly stop and what was done", r.status, f.stopped, r.stdout)
 		}
 		if n := strings.Count(r.stderr, "done: 1000 messages"); n != 2 {
-			t.Errorf("%d lines of progress in 2.5 s, want 2: %q", n, r.stderr)
+			t.Errorf("%d lines of progress in 12.5 s, want 2: %q", n, r.stderr)
 		}
-		if !strings.HasSuffix(r.stderr, "\r\033[K") {
-			t.Errorf("the line of progress was left behind: %q", r.stderr)
+		if strings.ContainsAny(r.stderr, "\r\033") {
+			t.Errorf("control characters, and no terminal: %q", r.stderr)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestStats(t *testing.T) {
 	r.want(t, exitDone)
 	for _, part := range []string{
 		"80 calls, 1256 receives, 0.0800 calls per message", "2 calls of 4, 78 calls of 16\n", "success 1000", "0 times, lowest 240",
-		"47 sent by device rxe0, one wait is 4ms, 188ms in all",
+		"47 sent by device rxe0 since it was made, one wait is 4ms",
 	} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("output lacks %q:\n%s", part, r.stdout)

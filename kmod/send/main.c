@@ -11,6 +11,7 @@
 #include <net/net_namespace.h>
 
 #include "gen/rxpost_send-nl.h"
+#include "wire.h"
 
 static const struct genl_multicast_group rxps_mcgrps[] = {
 	[RXPOST_SEND_NLGRP_EVENTS] = { .name = RXPOST_SEND_MCGRP_EVENTS, },
@@ -106,5 +107,7 @@ module_init(rxps_init);
 module_exit(rxps_exit);
 
 MODULE_DESCRIPTION("Source of RDMA SEND traffic for rxpost");
+MODULE_AUTHOR("The rxpost authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RXPOST_VERSION);
 MODULE_ALIAS_GENL_FAMILY(RXPOST_SEND_FAMILY_NAME);
