@@ -3,7 +3,8 @@
  * poll.c - one CQ and the thread that polls it.
  *
  * The thread owns every connection attached to it: it alone posts to their
- * queues, judges their completions and keeps their books. Others reach it by
+ * queues (repost.c), judges their completions (complete.c) and keeps their
+ * books. Others reach it by
  * rxpost_poller_command() and rxpost_poller_kick(). A turn is: commands, up to
  * budget completions, one repost pass over the connections that were touched,
  * then those whose time has come. Nothing in a turn allocates or sleeps.
@@ -18,7 +19,6 @@
 #include <linux/slab.h>
 
 #include "rxpost.h"
-#include "trace.h"
 
 static void poller_wake(struct rxpost_poller *p)
 {
@@ -41,179 +41,6 @@ static void on_cq_event(struct ib_event *event, void *context)
 		return;
 	WRITE_ONCE(p->cq_failed, true);
 	poller_wake(p);
-}
-
-static void touch(struct rxpost_conn *conn, struct rxpost_conn **touched)
-{
-	if (conn->touched)
-		return;
-	conn->touched = true;
-	conn->next_touched = *touched;
-	*touched = conn;
-}
-
-/*
- * The connection and slot a completion is for, or NULL: then it is for nobody,
- * is counted, and changes nothing. wc->qp is not looked at: it may be gone.
- */
-static struct rxpost_conn *find_conn(struct rxpost_poller *p,
-				     const struct ib_wc *wc)
-{
-	u32 index = FIELD_GET(RXPOST_WR_CONN, wc->wr_id);
-	u32 kind = FIELD_GET(RXPOST_WR_KIND, wc->wr_id);
-	struct rxpost_conn *conn;
-	bool stale;
-
-	if (likely(kind == RXPOST_WR_RECV && index < p->rcv->cfg.max_conns)) {
-		u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
-		u32 gen = FIELD_GET(RXPOST_WR_GENERATION, wc->wr_id);
-
-		conn = p->conns[index];
-		stale = !conn || conn->generation != gen;
-		if (likely(!stale && rxpost_account_is(&conn->queue.account,
-						       slot,
-						       RXPOST_SLOT_POSTED)))
-			return conn;
-	} else {
-		stale = false;
-	}
-
-	if (stale)
-		p->hist.turns.stale++;
-	else
-		p->hist.turns.bogus++;
-	trace_rxpost_unexpected(wc->wr_id, wc->status, stale);
-	return NULL;
-}
-
-static void receive(struct rxpost_poller *p, struct rxpost_conn *conn,
-		    const struct ib_wc *wc, u32 i)
-{
-	struct rxpost_queue *q = &conn->queue;
-	struct rxpost_slot *slot = &q->slots[i];
-	u32 len = wc->byte_len;
-
-	conn->last_rx_ns = p->now_ns;
-	if (unlikely(wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)) {
-		/* An RDMA WRITE: byte_len is not about this buffer. */
-		q->counters.imm++;
-	} else {
-		len = min(len, q->slot_size);
-		ib_dma_sync_single_for_cpu(q->dev, slot->sge.addr, len,
-					   DMA_FROM_DEVICE);
-		q->counters.messages++;
-		q->counters.bytes += len;
-		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM))
-			q->counters.imm++;
-		rxpost_sink(conn, slot, len);
-	}
-	rxpost_account_complete(&q->account, i);
-}
-
-/*
- * Our SGEs have one key, which is right, so on rxe this status can only mean
- * the length (6.12 drivers/infiniband/sw/rxe/rxe_mr.c:434-437).
- */
-static bool is_too_long(const struct rxpost_queue *q, enum ib_wc_status status)
-{
-	return status == IB_WC_LOC_LEN_ERR ||
-	       (status == IB_WC_LOC_QP_OP_ERR &&
-		q->dev->ops.driver_id == RDMA_DRIVER_RXE);
-}
-
-static void report(struct rxpost_conn *conn, const struct ib_wc *wc)
-{
-	const struct rxpost_queue *q = &conn->queue;
-
-	if (is_too_long(q, wc->status))
-		snprintf(conn->failure, sizeof(conn->failure),
-			 "message larger than slot: slot %u bytes (%s)",
-			 q->slot_size, ib_wc_status_msg(wc->status));
-	else
-		snprintf(conn->failure, sizeof(conn->failure),
-			 "receive failed: %s, vendor code 0x%x",
-			 ib_wc_status_msg(wc->status), wc->vendor_err);
-	/* The event tells the books as they are with this completion. */
-	rxpost_publish(conn);
-	rxpost_event(RXPOST_EVENT_TYPE_QP_ERROR, conn->rcv, conn, "%s",
-		     conn->failure);
-	rxpost_conn_kill(conn, "%s", conn->failure);
-}
-
-/* The QP is in ERR, or will be: nothing more is posted to it. */
-static void fail(struct rxpost_conn *conn, const struct ib_wc *wc)
-{
-	if (conn->failed)
-		return;
-	conn->failed = true;
-	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		report(conn, wc);
-	else if (!conn->draining)
-		rxpost_conn_kill(conn, "receives were flushed");
-}
-
-static void note_level(struct rxpost_conn *conn)
-{
-	struct rxpost_queue *q = &conn->queue;
-	u32 level = q->account.ledger.outstanding;
-
-	if (conn->failed || conn->draining)
-		return;
-	if (level < q->counters.lowest)
-		q->counters.lowest = level;
-	if (unlikely(!level))
-		q->counters.empty++;
-}
-
-static void complete_one(struct rxpost_poller *p, const struct ib_wc *wc,
-			 struct rxpost_conn **touched)
-{
-	u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
-	struct rxpost_conn *conn = find_conn(p, wc);
-
-	if (unlikely(!conn))
-		return;
-	p->hist.status[min_t(u32, wc->status, RXPOST_WC_STATUSES - 1)]++;
-	trace_rxpost_complete(conn->qpn, slot, wc->status,
-			      wc->status ? 0 : wc->byte_len);
-	if (likely(wc->status == IB_WC_SUCCESS)) {
-		receive(p, conn, wc, slot);
-	} else {
-		if (wc->status == IB_WC_WR_FLUSH_ERR)
-			rxpost_account_flush(&conn->queue.account, slot);
-		else
-			rxpost_account_fail(&conn->queue.account, slot);
-		fail(conn, wc);
-	}
-	note_level(conn);
-	touch(conn, touched);
-}
-
-/* The fault points of a completion; true when it is not to be seen now. */
-static bool faulty(struct rxpost_poller *p, const struct ib_wc *wc,
-		   struct rxpost_conn **touched)
-{
-	if (wc->status == IB_WC_SUCCESS && rxpost_fault(RXPOST_FAULT_LOSE))
-		return true;
-	if (wc->status == IB_WC_WR_FLUSH_ERR &&
-	    p->late.n < ARRAY_SIZE(p->late.wc) &&
-	    rxpost_fault(RXPOST_FAULT_LATE)) {
-		p->late.wc[p->late.n++] = *wc;
-		return true;
-	}
-	if (rxpost_fault(RXPOST_FAULT_REPEAT))
-		complete_one(p, wc, touched);
-	return false;
-}
-
-static void complete_late(struct rxpost_poller *p,
-			  struct rxpost_conn **touched)
-{
-	if (!p->late.due)
-		return;
-	p->late.due = false;
-	while (p->late.n)
-		complete_one(p, &p->late.wc[--p->late.n], touched);
 }
 
 static void poller_detach(struct rxpost_poller *p, struct rxpost_conn *conn)
@@ -297,7 +124,7 @@ static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
 		if (!p->conns[i])
 			continue;
 		p->conns[i]->due = true;
-		touch(p->conns[i], touched);
+		rxpost_touch(p->conns[i], touched);
 	}
 	return true;
 }
@@ -339,24 +166,20 @@ static bool poller_turn(struct rxpost_poller *p)
 {
 	struct rxpost_conn *touched = NULL;
 	bool worked;
-	int n, i;
+	int n;
 
 	worked = obey_all(p);
 	worked |= obey_kick(p, &touched);
 	obey_cq_failure(p);
 	if (static_branch_unlikely(&rxpost_faults))
-		complete_late(p, &touched);
+		rxpost_complete_late(p, &touched);
 
 	n = ib_poll_cq(p->cq, READ_ONCE(p->rcv->cfg.budget), p->wc);
 	p->now_ns = ktime_get_ns();
-	for (i = 0; i < n; i++) {
-		if (static_branch_unlikely(&rxpost_faults) &&
-		    faulty(p, &p->wc[i], &touched))
-			continue;
-		complete_one(p, &p->wc[i], &touched);
-	}
-	if (n > 0)
+	if (n > 0) {
 		p->hist.turns.polls++;
+		rxpost_complete(p, n, &touched);
+	}
 	settle(p, touched);
 	worked |= timed_work(p);
 	return worked || n > 0;

@@ -452,6 +452,13 @@ void rxpost_poller_command(struct rxpost_conn *conn,
 void rxpost_poller_kick(struct rxpost_poller *p);
 void rxpost_conn_detached(struct rxpost_conn *conn);	/* conn.c */
 
+/* complete.c: what a completion means */
+void rxpost_complete(struct rxpost_poller *p, int n,
+		     struct rxpost_conn **touched);
+void rxpost_complete_late(struct rxpost_poller *p,
+			  struct rxpost_conn **touched);
+void rxpost_touch(struct rxpost_conn *conn, struct rxpost_conn **touched);
+
 /* repost.c: when a connection's slots are posted */
 void rxpost_repost(struct rxpost_poller *p, struct rxpost_conn *conn);
 bool rxpost_repost_due(struct rxpost_poller *p);
