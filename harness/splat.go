@@ -60,6 +60,7 @@ func NewScanner() *Scanner {
 			rule("leak", `^unreferenced object 0x|^kmemleak: \d+ new suspected memory leaks|^unregister_netdevice: waiting for|leaked \d+ (objects|percpu)|Objects remaining in`),
 			rule("protection fault", `^(Oops: )?general protection fault`),
 			rule("oops", `^Oops:? |^Internal error: |Unable to handle kernel|^invalid opcode: |^stack segment: |^double fault: |^divide error: |^unchecked MSR access`),
+			rule("out of memory", `invoked oom-killer: |^Out of memory: `),
 			rule("panic", `^Kernel panic - not syncing`),
 			rule("BUG", `^(kernel )?BUG\b`),
 			rule("WARNING", `^WARNING: `),

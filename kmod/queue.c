@@ -45,7 +45,9 @@ u64 rxpost_queue_bytes(u32 slots, u32 slot_size)
 
 static int alloc_buffers(struct rxpost_queue *q, u32 slots)
 {
-	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP;
+	/* Fails a connection rather than have the OOM killer end a bystander. */
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN | __GFP_COMP |
+		    __GFP_RETRY_MAYFAIL;
 	int node = ibdev_to_node(q->dev);
 	u32 n;
 

@@ -87,7 +87,12 @@ func drain(f *os.File) error {
 		return err
 	}
 	var ioErr error
-	err = conn.Control(func(fd uintptr) { ioErr = unix.IoctlSetInt(int(fd), unix.TCSBRK, 1) })
+	err = conn.Control(func(fd uintptr) {
+		// Orphans die while this waits, and each is a signal to init.
+		for ioErr = unix.EINTR; ioErr == unix.EINTR; {
+			ioErr = unix.IoctlSetInt(int(fd), unix.TCSBRK, 1)
+		}
+	})
 	if err == nil {
 		err = ioErr
 	}

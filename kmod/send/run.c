@@ -14,7 +14,10 @@
 #include "send.h"
 
 #include <linux/hrtimer.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -24,14 +27,21 @@
 #define RXPS_SLACK_NS	(10 * NSEC_PER_USEC)	/* timer precision not needed */
 #define RXPS_GRACE_MS	500U	/* for sends in flight when a run is stopped */
 
+static unsigned int memory_limit_mb;
+module_param(memory_limit_mb, uint, 0644);
+MODULE_PARM_DESC(memory_limit_mb,
+		 "Most MiB of message buffers for all runs together; 0 (default) is a quarter of the machine's memory");
+
 /*
- * Protects rxps_runs, rxps_last_id, rxps_live, rxps_kept and rxps_closing, and
- * orphan and finished of every run. Never held while waiting for a run.
+ * Protects rxps_runs, rxps_last_id, rxps_live, rxps_memory, rxps_kept and
+ * rxps_closing, and orphan and finished of every run. Never held while waiting
+ * for a run.
  */
 static DEFINE_MUTEX(rxps_runs_lock);
 static DEFINE_XARRAY(rxps_runs);
 static u32 rxps_last_id;
 static u32 rxps_live;
+static u64 rxps_memory;		/* of the buffers of all live runs */
 static u32 rxps_kept;
 static bool rxps_closing;
 
@@ -207,10 +217,15 @@ static void rxps_run_judge(struct rxps_run *run)
 
 static void rxps_run_work(struct rxps_run *run)
 {
+	unsigned long resolved;
+
 	if (rxps_conn_resolve(run))
 		goto destroy_conn;
+	resolved = jiffies;
 	if (rxps_queue_create(run))
 		goto destroy_conn;
+	/* Making and filling buffers is no fault of the peer's. */
+	run->connect_by += jiffies - resolved;
 	if (rxps_conn_create_qp(run))
 		goto destroy_queue;
 	if (!rxps_conn_connect(run))
@@ -227,6 +242,19 @@ destroy_conn:
 	rxps_conn_destroy(run);
 }
 
+static u64 rxps_memory_need(const struct rxps_config *cfg)
+{
+	return (u64)max_t(u32, cfg->size, L1_CACHE_BYTES) * cfg->in_flight;
+}
+
+static u64 rxps_memory_left(void)
+{
+	u32 mb = READ_ONCE(memory_limit_mb);
+	u64 limit = mb ? (u64)mb << 20 : (u64)totalram_pages() << PAGE_SHIFT >> 2;
+
+	return limit - min(limit, rxps_memory);
+}
+
 static int rxps_run_thread(void *data)
 {
 	struct rxps_run *run = data;
@@ -235,6 +263,7 @@ static int rxps_run_thread(void *data)
 	/* whoever starts the next run when this one is done finds its place free */
 	mutex_lock(&rxps_runs_lock);
 	rxps_live--;
+	rxps_memory -= rxps_memory_need(&run->cfg);
 	mutex_unlock(&rxps_runs_lock);
 	rxps_run_set_state(run, RXPOST_SEND_RUN_STATE_DONE);
 	complete_all(&run->released);
@@ -267,7 +296,8 @@ static struct rxps_run *rxps_run_alloc(const struct rxps_config *cfg,
 	return run;
 }
 
-static int rxps_runs_room(struct netlink_ext_ack *extack)
+static int rxps_runs_room(const struct rxps_config *cfg,
+			  struct netlink_ext_ack *extack)
 {
 	lockdep_assert_held(&rxps_runs_lock);
 
@@ -278,6 +308,10 @@ static int rxps_runs_room(struct netlink_ext_ack *extack)
 	if (rxps_live >= RXPS_LIVE_MAX) {
 		NL_SET_ERR_MSG(extack, "64 runs are under way, no more are allowed");
 		return -EBUSY;
+	}
+	if (rxps_memory_need(cfg) > rxps_memory_left()) {
+		NL_SET_ERR_MSG(extack, "buffers of all runs would exceed memory_limit_mb");
+		return -ENOSPC;
 	}
 	if (rxps_kept >= RXPS_KEPT_MAX) {
 		NL_SET_ERR_MSG(extack, "1024 runs are kept for open sockets; close some");
@@ -299,7 +333,7 @@ static int rxps_run_register(struct rxps_run *run,
 
 	lockdep_assert_held(&rxps_runs_lock);
 
-	ret = rxps_runs_room(extack);
+	ret = rxps_runs_room(&run->cfg, extack);
 	if (ret)
 		return ret;
 
@@ -320,6 +354,7 @@ static int rxps_run_register(struct rxps_run *run,
 	run->task = get_task_struct(task);
 	rxps_last_id = run->id;
 	rxps_live++;
+	rxps_memory += rxps_memory_need(&run->cfg);
 	rxps_kept++;
 	return 0;
 }
