@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 
 #include "rxpost.h"
+#include "tasklet.h"
 
 static void poller_wake(struct rxpost_poller *p)
 {
@@ -389,6 +390,7 @@ void rxpost_poller_stop(struct rxpost_poller *p)
  */
 void rxpost_poller_free(struct rxpost_poller *p)
 {
+	rxpost_tasklets_settle();
 	ib_destroy_cq(p->cq);
 	/*
 	 * A tasklet of the provider may be inside our handler still; softirqs

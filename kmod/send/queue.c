@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "tasklet.h"
 #include "wire.h"
 
 #define RXPS_WR_SLOT_MASK	0xffffULL
@@ -94,8 +95,7 @@ static int rxps_slot_init(struct rxps_run *run, u32 index)
 		return 0;
 
 	slot->buf = kmalloc_node(max_t(u32, size, L1_CACHE_BYTES),
-				 GFP_KERNEL | __GFP_NOWARN |
-				 __GFP_RETRY_MAYFAIL,
+				 GFP_KERNEL | __GFP_NOWARN,
 				 ibdev_to_node(device));
 	if (!slot->buf)
 		return -ENOMEM;
@@ -265,6 +265,7 @@ report:
 void rxps_queue_destroy(struct rxps_run *run)
 {
 	rxps_slots_free(run);
+	rxpost_tasklets_settle();
 	ib_destroy_cq(run->queue.cq);
 	ib_dealloc_pd(run->queue.pd);
 }
