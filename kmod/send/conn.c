@@ -17,7 +17,11 @@
 
 #include "wire.h"
 
-#define RXPS_RETRY_COUNT	7
+/*
+ * Not 7, which rxe takes for "without end" (6.12 sw/rxe/rxe_comp.c:774): a peer
+ * whose last word was lost would keep the run for good.
+ */
+#define RXPS_RETRY_COUNT	6
 #define RXPS_RNR_RETRY_COUNT	7	/* without end */
 #define RXPS_REJECT_TEXT_MAX	80
 
