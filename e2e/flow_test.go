@@ -18,6 +18,9 @@ const (
 	// slack is what emulation and a busy machine may add to a bound of the
 	// modules' own.
 	slack = 10 * time.Second
+	// retryTime is how long a run takes to find out for itself that its peer is
+	// gone: seven retries of the RDMA CM's time-out of one to two seconds.
+	retryTime = 20 * time.Second
 	// flowing is how many messages of each run make it a flow: its first
 	// fill is used up and receives are being posted anew.
 	flowing = 300
@@ -37,6 +40,7 @@ func bounded(t *testing.T, what string, limit time.Duration, do func() error) {
 		}
 		t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond))
 	case <-time.After(limit):
+		logStacks(t)
 		t.Fatalf("%s: not done in %v", what, limit)
 	}
 }
@@ -103,12 +107,14 @@ func (r *rig) flow(n int) *traffic {
 func (tr *traffic) ended(sentences ...string) {
 	t := tr.r.t
 	t.Helper()
-	ctx, cancel := context.WithTimeout(tr.r.ctx, slack)
+	ctx, cancel := context.WithTimeout(tr.r.ctx, retryTime+slack)
 	defer cancel()
 	for _, id := range tr.runs {
 		run, err := tr.client.WaitRun(ctx, id)
 		if err != nil {
-			t.Fatalf("run %d: %v", id, err)
+			now, _ := tr.client.Run(tr.r.ctx, id)
+			logStacks(t)
+			t.Fatalf("run %d: %v: %+v", id, err, now)
 		}
 		if err := runSettled(run); err != nil {
 			t.Error(err)

@@ -31,16 +31,16 @@ func TestDeleteUnderTraffic(t *testing.T) {
 		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: ptr(uint32(1 + i%4/2))})
 		tr := r.flow(connsOf(i))
 		ledger := r.deleteSoon()
-		if ledger.Failed != 0 || ledger.Reclaimed != 0 {
+		if ledger.Failed != 0 {
 			t.Errorf("ledger: %+v", ledger)
 		}
 		flushed += ledger.Flushed
 		tr.ended(peerLeft)
 	}
-	// Not in every round: a sender can use up all receives just before, while
-	// the poller is kept off its CPU.
+	// A fast peer may use up what is posted once nothing is posted anew, but
+	// not each time.
 	if flushed == 0 {
-		t.Errorf("no receive was outstanding in %d deletions under traffic", rounds)
+		t.Error("no deletion met a posted receive")
 	}
 }
 
@@ -64,7 +64,12 @@ func TestDeleteWhileConnecting(t *testing.T) {
 		tr.ended(peerLeft, "no one listens at 10.9.0.1:7471",
 			"10.9.0.1:7471 refused the connection: the receiver was deleted",
 			"10.9.0.1:7471 refused the connection: the receiver is closing",
-			"10.9.0.1:7471 refused the connection: consumer defined")
+			"10.9.0.1:7471 refused the connection: consumer defined",
+			// It came while the run's end was being established.
+			"no connection to 10.9.0.1:7471: connect error",
+			// The CM dropped it: its workers may handle a REJ before the
+			// REP that was sent first, and then know no such connection.
+			`a send failed with "transport retry counter exceeded": the peer does not answer any more`)
 	}
 }
 
