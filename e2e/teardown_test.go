@@ -31,16 +31,16 @@ func TestDeleteUnderTraffic(t *testing.T) {
 		r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: ptr(uint32(1 + i%4/2))})
 		tr := r.flow(connsOf(i))
 		ledger := r.deleteSoon()
-		if ledger.Failed != 0 {
+		if ledger.Failed != 0 || ledger.Reclaimed != 0 {
 			t.Errorf("ledger: %+v", ledger)
 		}
 		flushed += ledger.Flushed
 		tr.ended(peerLeft)
 	}
-	// A fast peer may use up what is posted once nothing is posted anew, but
-	// not each time.
+	// Not in every round: a sender can use up all receives just before, while
+	// the poller is kept off its CPU.
 	if flushed == 0 {
-		t.Error("no deletion met a posted receive")
+		t.Errorf("no receive was outstanding in %d deletions under traffic", rounds)
 	}
 }
 

@@ -95,7 +95,8 @@ static int rxps_slot_init(struct rxps_run *run, u32 index)
 		return 0;
 
 	slot->buf = kmalloc_node(max_t(u32, size, L1_CACHE_BYTES),
-				 GFP_KERNEL | __GFP_NOWARN,
+				 GFP_KERNEL | __GFP_NOWARN |
+				 __GFP_RETRY_MAYFAIL,
 				 ibdev_to_node(device));
 	if (!slot->buf)
 		return -ENOMEM;
