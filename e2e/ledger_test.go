@@ -85,8 +85,10 @@ func TestLedgerInEveryReading(t *testing.T) {
 			}
 		}
 		// The receiver goes first: its peers are cut off in full flight.
+		// How many receives are flushed depends on who was faster; it can be
+		// none, when the peers had just used up all of them.
 		ledger := r.delete()
-		if ledger.Flushed == 0 || ledger.Reclaimed != 0 {
+		if ledger.Failed != 0 || ledger.Reclaimed != 0 {
 			t.Errorf("deleted under traffic: ledger %+v", ledger)
 		}
 		for _, e := range stay {
