@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"net/netip"
+	"os"
 	"syscall"
 	"testing"
 
@@ -46,6 +47,32 @@ func TestRunRefused(t *testing.T) {
 	if err != nil || len(runs) != 0 {
 		t.Errorf("runs: %+v, %v", runs, err)
 	}
+}
+
+// The buffers of all runs together are bounded; a run that is done makes room.
+func TestRunMemoryBound(t *testing.T) {
+	r := newRig(t)
+	const file = "/sys/module/rxpost_send/parameters/memory_limit_mb"
+	setLimit := func(mb string) {
+		if err := os.WriteFile(file, []byte(mb), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { setLimit("0") })
+	setLimit("1")
+	r.add(ctl.ReceiverConfig{})
+	first := r.start(ctl.RunConfig{Size: u32(4096), InFlight: u32(128)})
+	half := ctl.RunConfig{Addr: listenAddr, Size: u32(4096), InFlight: u32(129), Count: ptr(uint64(10))}
+	_, err := r.ctl.StartRun(r.ctx, half)
+	refused(t, err, syscall.ENOSPC, "buffers of all runs would exceed memory_limit_mb")
+	if err := r.ctl.StopRun(r.ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ctl.WaitRun(r.ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	r.send(half)
+	r.delete()
 }
 
 // A run that finds nobody ends in words, in its own time, with nothing sent.
