@@ -2,12 +2,12 @@
 /*
  * tasklet.h - waiting for tasklets that are somebody else's.
  *
- * Before 6.4 rxe calls completion handlers from a tasklet inside its CQ, and
- * frees the CQ without a look at whether that tasklet is queued (upstream
- * 78b26a335310 did away with it). What is freed stays in a CPU's list; once the
- * memory is used again, all behind it in the list is lost, and with it the QPs
- * whose tasklets those were: they can't be destroyed any more. So whoever
- * destroys a CQ waits here first.
+ * In 6.1 rxe calls completion handlers from a tasklet inside its CQ, and frees
+ * the CQ without a look at whether that tasklet is queued (6.1
+ * drivers/infiniband/sw/rxe/rxe_cq.c:42-56; 6.12 has no such tasklet). What is
+ * freed stays in a CPU's list; once the memory is used again, all behind it in
+ * the list is lost, and with it the QPs whose tasklets those were: they can't
+ * be destroyed any more. So whoever destroys a CQ waits here first.
  */
 #ifndef _RXPOST_TASKLET_H
 #define _RXPOST_TASKLET_H
