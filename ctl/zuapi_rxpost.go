@@ -195,7 +195,8 @@ const (
 	// SinkVerify is "verify". Check the header and the checksum that rxpost_send
 	// writes.
 	SinkVerify
-	// SinkEcho is "echo". Answer with the header.
+	// SinkEcho is "echo". Answer each message with its first bytes, 32 at most;
+	// a header fits.
 	SinkEcho
 )
 
@@ -269,6 +270,9 @@ const (
 	// EventTypeLost is "lost". Events were dropped because they came faster than
 	// they could be sent; count says how many.
 	EventTypeLost
+	// EventTypeLowWater is "low-water". A connection's receives fell to the
+	// low-water mark; told at most once a second and connection.
+	EventTypeLowWater
 )
 
 // eventTypeNames lists the names of EventType, by value.
@@ -284,6 +288,7 @@ func eventTypeNames() []string {
 		EventTypeDeviceGone:   "device-gone",
 		EventTypeDeviceBack:   "device-back",
 		EventTypeLost:         "lost",
+		EventTypeLowWater:     "low-water",
 	}
 }
 
@@ -349,7 +354,7 @@ const (
 	// attrReceiverID is receiver.id. Number of the receiver, never reused while
 	// the module is loaded.
 	attrReceiverID
-	// attrReceiverName is receiver.name. Unique name.
+	// attrReceiverName is receiver.name. Unique name, 1 to name-len bytes.
 	attrReceiverName
 	attrReceiverState
 	// attrReceiverDevice is receiver.device. RDMA device. Optional in a request;
@@ -377,7 +382,7 @@ const (
 	// or fewer, a batch is not waited for. Changeable.
 	attrReceiverLowWater
 	// attrReceiverSlotSize is receiver.slot-size. Bytes in one slot, the largest
-	// message that fits. Fixed.
+	// message that fits. Fixed. A request may leave it out and give segments.
 	attrReceiverSlotSize
 	// attrReceiverMaxConns is receiver.max-conns. Connections admitted at once.
 	// Fixed.
@@ -397,7 +402,7 @@ const (
 	attrReceiverSink
 	// attrReceiverRNRTimerUS is receiver.rnr-timer-us. Wait that an empty queue
 	// asks of a sender, in microseconds, rounded up to one of the 32 values of
-	// the InfiniBand table. Fixed.
+	// the InfiniBand table. Changeable, except on iWARP, which has none.
 	attrReceiverRNRTimerUS
 	// attrReceiverRNRRetry is receiver.rnr-retry. Times a sender may be told to
 	// wait before its QP fails, 0 to 7; 7 is without end. Fixed.
@@ -428,6 +433,29 @@ const (
 	// attrReceiverPollerPID is receiver.poller-pid. Thread ids of the pollers,
 	// in poller order.
 	attrReceiverPollerPID
+	// attrReceiverSegment is receiver.segment. Bytes in each segment of a slot,
+	// in order; a segment is a buffer of its own and one SGE. Their sum is
+	// slot-size. Fixed. Default is one segment.
+	attrReceiverSegment
+	// attrReceiverHoldUS is receiver.hold-us. How long a received message is
+	// kept before its slot may be posted again, in microseconds, as a slow
+	// consumer would; 0 is not at all. Changeable.
+	attrReceiverHoldUS
+	// attrReceiverIdleTimeoutMS is receiver.idle-timeout-ms. A connection that
+	// received nothing for so long is ended, in milliseconds; 0 is never.
+	// Changeable.
+	attrReceiverIdleTimeoutMS
+	// attrReceiverCpu is receiver.cpu. CPUs of the pollers: poller n runs on the
+	// n-th of them, counted round. Changeable; a request with one cpu of
+	// 4294967295 lets all pollers run anywhere. Absent when they do.
+	attrReceiverCpu
+	// attrReceiverAllow is receiver.allow. Prefixes a peer's address must be in.
+	// Changeable; the prefixes of a request replace those before, and one
+	// without an address lets everybody in. Absent when everybody is let in.
+	attrReceiverAllow
+	// attrReceiverSends is receiver.sends. Where the answers of the echo sink
+	// are, summed over all connections; absent with other sinks.
+	attrReceiverSends
 )
 
 // receiverAttrs names the attributes of set receiver, by type.
@@ -464,8 +492,24 @@ func receiverAttrs() []string {
 		attrReceiverLedger:         "ledger",
 		attrReceiverCounters:       "counters",
 		attrReceiverPollerPID:      "poller-pid",
+		attrReceiverSegment:        "segment",
+		attrReceiverHoldUS:         "hold-us",
+		attrReceiverIdleTimeoutMS:  "idle-timeout-ms",
+		attrReceiverCpu:            "cpu",
+		attrReceiverAllow:          "allow",
+		attrReceiverSends:          "sends",
 	}
 }
+
+// Attributes of set prefix.
+const (
+	// attrPrefixAddr is prefix.addr. Address, 4 or 16 bytes in network order;
+	// absent for everybody.
+	attrPrefixAddr = iota + 1
+	// attrPrefixLen is prefix.len. Leading bits that must agree, up to 32 or
+	// 128; absent for all of them.
+	attrPrefixLen
+)
 
 // Attributes of set ledger.
 const (
@@ -550,6 +594,10 @@ const (
 	attrCountersRejected
 	// attrCountersAccepted is counters.accepted. Connections established.
 	attrCountersAccepted
+	// attrCountersWriteImm is counters.write-imm. Those of imm that were RDMA
+	// WRITEs. Each uses up a receive and brings no message; a peer has no key,
+	// so only writes without a payload get so far.
+	attrCountersWriteImm
 )
 
 // Attributes of set conn.
@@ -582,6 +630,12 @@ const (
 	attrConnPoller
 	attrConnLedger
 	attrConnCounters
+	// attrConnRNRTimerUS is conn.rnr-timer-us. The wait its QP asks for when its
+	// queue is empty, in microseconds.
+	attrConnRNRTimerUS
+	// attrConnSends is conn.sends. Where the answers of the echo sink are;
+	// absent with other sinks.
+	attrConnSends
 )
 
 // connAttrs names the attributes of set conn, by type.
@@ -604,6 +658,8 @@ func connAttrs() []string {
 		attrConnPoller:       "poller",
 		attrConnLedger:       "ledger",
 		attrConnCounters:     "counters",
+		attrConnRNRTimerUS:   "rnr-timer-us",
+		attrConnSends:        "sends",
 	}
 }
 

@@ -10,16 +10,22 @@
 
 #include <uapi/linux/rxpost.h>
 
+/* Common nested types */
+const struct nla_policy rxpost_prefix_nl_policy[RXPOST_A_PREFIX_LEN + 1] = {
+	[RXPOST_A_PREFIX_ADDR] = { .type = NLA_BINARY, },
+	[RXPOST_A_PREFIX_LEN] = { .type = NLA_U32, },
+};
+
 /* RXPOST_CMD_RECEIVER_GET - do */
 const struct nla_policy rxpost_receiver_get_nl_policy[RXPOST_A_RECEIVER_NAME + 1] = {
 	[RXPOST_A_RECEIVER_ID] = { .type = NLA_U32, },
-	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
+	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
 };
 
 /* RXPOST_CMD_RECEIVER_NEW - do */
-const struct nla_policy rxpost_receiver_new_nl_policy[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS + 1] = {
-	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
-	[RXPOST_A_RECEIVER_DEVICE] = { .type = NLA_NUL_STRING, .len = 63, },
+const struct nla_policy rxpost_receiver_new_nl_policy[RXPOST_A_RECEIVER_ALLOW + 1] = {
+	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
+	[RXPOST_A_RECEIVER_DEVICE] = { .type = NLA_NUL_STRING, },
 	[RXPOST_A_RECEIVER_ADDR] = { .type = NLA_BINARY, },
 	[RXPOST_A_RECEIVER_PORT] = { .type = NLA_U16, },
 	[RXPOST_A_RECEIVER_DEPTH] = { .type = NLA_U32, },
@@ -37,13 +43,18 @@ const struct nla_policy rxpost_receiver_new_nl_policy[RXPOST_A_RECEIVER_DRAIN_TI
 	[RXPOST_A_RECEIVER_RNR_TIMER_US] = { .type = NLA_U32, },
 	[RXPOST_A_RECEIVER_RNR_RETRY] = { .type = NLA_U32, },
 	[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_SEGMENT] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_HOLD_US] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_IDLE_TIMEOUT_MS] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_CPU] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_ALLOW] = NLA_POLICY_NESTED(rxpost_prefix_nl_policy),
 };
 
 /* RXPOST_CMD_RECEIVER_SET - do */
-const struct nla_policy rxpost_receiver_set_nl_policy[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS + 1] = {
+const struct nla_policy rxpost_receiver_set_nl_policy[RXPOST_A_RECEIVER_ALLOW + 1] = {
 	[RXPOST_A_RECEIVER_ID] = { .type = NLA_U32, },
-	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
-	[RXPOST_A_RECEIVER_DEVICE] = { .type = NLA_NUL_STRING, .len = 63, },
+	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
+	[RXPOST_A_RECEIVER_DEVICE] = { .type = NLA_NUL_STRING, },
 	[RXPOST_A_RECEIVER_ADDR] = { .type = NLA_BINARY, },
 	[RXPOST_A_RECEIVER_PORT] = { .type = NLA_U16, },
 	[RXPOST_A_RECEIVER_DEPTH] = { .type = NLA_U32, },
@@ -61,25 +72,30 @@ const struct nla_policy rxpost_receiver_set_nl_policy[RXPOST_A_RECEIVER_DRAIN_TI
 	[RXPOST_A_RECEIVER_RNR_TIMER_US] = { .type = NLA_U32, },
 	[RXPOST_A_RECEIVER_RNR_RETRY] = { .type = NLA_U32, },
 	[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_SEGMENT] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_HOLD_US] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_IDLE_TIMEOUT_MS] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_CPU] = { .type = NLA_U32, },
+	[RXPOST_A_RECEIVER_ALLOW] = NLA_POLICY_NESTED(rxpost_prefix_nl_policy),
 };
 
 /* RXPOST_CMD_RECEIVER_DEL - do */
 const struct nla_policy rxpost_receiver_del_nl_policy[RXPOST_A_RECEIVER_NAME + 1] = {
 	[RXPOST_A_RECEIVER_ID] = { .type = NLA_U32, },
-	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
+	[RXPOST_A_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
 };
 
 /* RXPOST_CMD_CONN_GET - do */
 const struct nla_policy rxpost_conn_get_nl_policy[RXPOST_A_CONN_INDEX + 1] = {
 	[RXPOST_A_CONN_RECEIVER_ID] = { .type = NLA_U32, },
-	[RXPOST_A_CONN_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
+	[RXPOST_A_CONN_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
 	[RXPOST_A_CONN_INDEX] = { .type = NLA_U32, },
 };
 
 /* RXPOST_CMD_STATS_GET - do */
 const struct nla_policy rxpost_stats_get_nl_policy[RXPOST_A_STATS_RECEIVER_NAME + 1] = {
 	[RXPOST_A_STATS_RECEIVER_ID] = { .type = NLA_U32, },
-	[RXPOST_A_STATS_RECEIVER_NAME] = { .type = NLA_NUL_STRING, .len = RXPOST_NAME_LEN, },
+	[RXPOST_A_STATS_RECEIVER_NAME] = { .type = NLA_NUL_STRING, },
 };
 
 /* RXPOST_CMD_INFO_GET - do */
@@ -100,14 +116,14 @@ const struct genl_ops rxpost_nl_ops[7] = {
 		.cmd		= RXPOST_CMD_RECEIVER_NEW,
 		.doit		= rxpost_nl_receiver_new_doit,
 		.policy		= rxpost_receiver_new_nl_policy,
-		.maxattr	= RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS,
+		.maxattr	= RXPOST_A_RECEIVER_ALLOW,
 		.flags		= GENL_ADMIN_PERM,
 	},
 	{
 		.cmd		= RXPOST_CMD_RECEIVER_SET,
 		.doit		= rxpost_nl_receiver_set_doit,
 		.policy		= rxpost_receiver_set_nl_policy,
-		.maxattr	= RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS,
+		.maxattr	= RXPOST_A_RECEIVER_ALLOW,
 		.flags		= GENL_ADMIN_PERM,
 	},
 	{

@@ -11,11 +11,14 @@
 
 #include <uapi/linux/rxpost.h>
 
+/* Common nested types */
+extern const struct nla_policy rxpost_prefix_nl_policy[RXPOST_A_PREFIX_LEN + 1];
+
 extern const struct nla_policy rxpost_receiver_get_nl_policy[RXPOST_A_RECEIVER_NAME + 1];
 
-extern const struct nla_policy rxpost_receiver_new_nl_policy[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS + 1];
+extern const struct nla_policy rxpost_receiver_new_nl_policy[RXPOST_A_RECEIVER_ALLOW + 1];
 
-extern const struct nla_policy rxpost_receiver_set_nl_policy[RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS + 1];
+extern const struct nla_policy rxpost_receiver_set_nl_policy[RXPOST_A_RECEIVER_ALLOW + 1];
 
 extern const struct nla_policy rxpost_receiver_del_nl_policy[RXPOST_A_RECEIVER_NAME + 1];
 

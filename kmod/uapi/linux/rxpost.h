@@ -63,7 +63,8 @@ enum rxpost_poll_mode {
  * @RXPOST_SINK_DISCARD: Count it.
  * @RXPOST_SINK_VERIFY: Check the header and the checksum that rxpost_send
  *   writes.
- * @RXPOST_SINK_ECHO: Answer with the header.
+ * @RXPOST_SINK_ECHO: Answer each message with its first bytes, 32 at most; a
+ *   header fits.
  */
 enum rxpost_sink {
 	RXPOST_SINK_DISCARD,
@@ -90,6 +91,8 @@ enum rxpost_sink {
  *   listens again.
  * @RXPOST_EVENT_TYPE_LOST: Events were dropped because they came faster than
  *   they could be sent; count says how many.
+ * @RXPOST_EVENT_TYPE_LOW_WATER: A connection's receives fell to the low-water
+ *   mark; told at most once a second and connection.
  */
 enum rxpost_event_type {
 	RXPOST_EVENT_TYPE_RECEIVER_NEW,
@@ -102,6 +105,7 @@ enum rxpost_event_type {
 	RXPOST_EVENT_TYPE_DEVICE_GONE,
 	RXPOST_EVENT_TYPE_DEVICE_BACK,
 	RXPOST_EVENT_TYPE_LOST,
+	RXPOST_EVENT_TYPE_LOW_WATER,
 };
 
 enum {
@@ -136,9 +140,23 @@ enum {
 	RXPOST_A_RECEIVER_LEDGER,
 	RXPOST_A_RECEIVER_COUNTERS,
 	RXPOST_A_RECEIVER_POLLER_PID,
+	RXPOST_A_RECEIVER_SEGMENT,
+	RXPOST_A_RECEIVER_HOLD_US,
+	RXPOST_A_RECEIVER_IDLE_TIMEOUT_MS,
+	RXPOST_A_RECEIVER_CPU,
+	RXPOST_A_RECEIVER_ALLOW,
+	RXPOST_A_RECEIVER_SENDS,
 
 	__RXPOST_A_RECEIVER_MAX,
 	RXPOST_A_RECEIVER_MAX = (__RXPOST_A_RECEIVER_MAX - 1)
+};
+
+enum {
+	RXPOST_A_PREFIX_ADDR = 1,
+	RXPOST_A_PREFIX_LEN,
+
+	__RXPOST_A_PREFIX_MAX,
+	RXPOST_A_PREFIX_MAX = (__RXPOST_A_PREFIX_MAX - 1)
 };
 
 enum {
@@ -180,6 +198,7 @@ enum {
 	RXPOST_A_COUNTERS_SLEEPS,
 	RXPOST_A_COUNTERS_REJECTED,
 	RXPOST_A_COUNTERS_ACCEPTED,
+	RXPOST_A_COUNTERS_WRITE_IMM,
 
 	__RXPOST_A_COUNTERS_MAX,
 	RXPOST_A_COUNTERS_MAX = (__RXPOST_A_COUNTERS_MAX - 1)
@@ -203,6 +222,8 @@ enum {
 	RXPOST_A_CONN_POLLER,
 	RXPOST_A_CONN_LEDGER,
 	RXPOST_A_CONN_COUNTERS,
+	RXPOST_A_CONN_RNR_TIMER_US,
+	RXPOST_A_CONN_SENDS,
 
 	__RXPOST_A_CONN_MAX,
 	RXPOST_A_CONN_MAX = (__RXPOST_A_CONN_MAX - 1)
