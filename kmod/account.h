@@ -15,6 +15,9 @@
  *    | fail, reclaim |          take
  *    `---------------'
  *
+ * A slow sink is not done with a message at once: the youngest @unripe of the
+ * HELD slots wait for it and can be neither taken nor rested.
+ *
  * Every function that names a slot checks its state first and refuses with
  * false, changing nothing, when the slot is not where it must be: so a slot
  * posted twice or completed twice cannot get into the books.
@@ -71,6 +74,7 @@ struct rxpost_ledger {
  * @free: stack of FREE slots; the one used last is reused first
  * @held: ring of HELD slots, oldest first
  * @held_head: place of the oldest in @held
+ * @unripe: how many of the youngest HELD slots the sink is not done with
  *
  * The three arrays have @ledger.slots entries and belong to the caller.
  */
@@ -80,6 +84,7 @@ struct rxpost_account {
 	u32 *free;
 	u32 *held;
 	u32 held_head;
+	u32 unripe;
 };
 
 #define RXPOST_NO_SLOT	((u32)~0u)
@@ -141,6 +146,12 @@ static inline u32 rxpost_account_pop_held(struct rxpost_account *a)
 	return slot;
 }
 
+/* HELD slots that may be posted again. */
+static inline u32 rxpost_account_ripe(const struct rxpost_account *a)
+{
+	return a->ledger.held - a->unripe;
+}
+
 static inline void rxpost_account_push_free(struct rxpost_account *a, u32 slot)
 {
 	a->state[slot] = RXPOST_SLOT_FREE;
@@ -148,15 +159,15 @@ static inline void rxpost_account_push_free(struct rxpost_account *a, u32 slot)
 }
 
 /*
- * Chooses the next slot to post, the one held longest or else a free one, and
- * enters it as POSTED: before the call that hands it over, because from that
- * call on it is the device's. RXPOST_NO_SLOT if there is none.
+ * Chooses the next slot to post, the ripe one held longest or else a free one,
+ * and enters it as POSTED: before the call that hands it over, because from
+ * that call on it is the device's. RXPOST_NO_SLOT if there is none.
  */
 static inline u32 rxpost_account_take(struct rxpost_account *a)
 {
 	u32 slot;
 
-	if (a->ledger.held)
+	if (rxpost_account_ripe(a))
 		slot = rxpost_account_pop_held(a);
 	else if (a->ledger.free)
 		slot = a->free[--a->ledger.free];
@@ -180,17 +191,20 @@ static inline bool rxpost_account_refuse(struct rxpost_account *a, u32 slot)
 	return true;
 }
 
+/* Where in the ring the HELD slot is that came @nth, 0 being the oldest. */
+static inline u32 rxpost_account_place(const struct rxpost_account *a, u32 nth)
+{
+	u32 at = a->held_head + nth;
+
+	return at < a->ledger.slots ? at : at - a->ledger.slots;
+}
+
 /* @slot holds a message now; it waits at the end of the ring. */
 static inline bool rxpost_account_complete(struct rxpost_account *a, u32 slot)
 {
-	u32 at;
-
 	if (!rxpost_account_is(a, slot, RXPOST_SLOT_POSTED))
 		return false;
-	at = a->held_head + a->ledger.held;
-	if (at >= a->ledger.slots)
-		at -= a->ledger.slots;
-	a->held[at] = slot;
+	a->held[rxpost_account_place(a, a->ledger.held)] = slot;
 	a->state[slot] = RXPOST_SLOT_HELD;
 	a->ledger.held++;
 	a->ledger.outstanding--;
@@ -198,7 +212,37 @@ static inline bool rxpost_account_complete(struct rxpost_account *a, u32 slot)
 	return true;
 }
 
-/* Ends a POSTED slot without a message; @total is the column it goes to. */
+/* The slot that was completed last waits for the sink; so do all after it. */
+static inline bool rxpost_account_wait(struct rxpost_account *a)
+{
+	if (a->unripe == a->ledger.held)
+		return false;
+	a->unripe++;
+	return true;
+}
+
+/* The @nth slot, from 0, of those that wait for the sink, oldest first. */
+static inline u32 rxpost_account_waiting(const struct rxpost_account *a,
+					 u32 nth)
+{
+	if (nth >= a->unripe)
+		return RXPOST_NO_SLOT;
+	return a->held[rxpost_account_place(a, rxpost_account_ripe(a) + nth)];
+}
+
+/* The sink is done with the @n slots that waited longest. */
+static inline bool rxpost_account_ripen(struct rxpost_account *a, u32 n)
+{
+	if (n > a->unripe)
+		return false;
+	a->unripe -= n;
+	return true;
+}
+
+/*
+ * Ends a POSTED slot that holds nothing anybody wants; @total is the column it
+ * goes to.
+ */
 static inline bool rxpost_account_end(struct rxpost_account *a, u32 slot,
 				      u64 *total)
 {
@@ -225,10 +269,16 @@ static inline bool rxpost_account_reclaim(struct rxpost_account *a, u32 slot)
 	return rxpost_account_end(a, slot, &a->ledger.reclaimed);
 }
 
-/* Lets the slot held longest rest: it will not be posted with its batch. */
+/* What was sent is gone: nothing is held when a send completes. */
+static inline bool rxpost_account_sent(struct rxpost_account *a, u32 slot)
+{
+	return rxpost_account_end(a, slot, &a->ledger.completed);
+}
+
+/* Lets the ripe slot held longest rest: it will not be posted with its batch. */
 static inline bool rxpost_account_rest(struct rxpost_account *a)
 {
-	if (!a->ledger.held)
+	if (!rxpost_account_ripe(a))
 		return false;
 	rxpost_account_push_free(a, rxpost_account_pop_held(a));
 	return true;

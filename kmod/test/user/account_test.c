@@ -24,6 +24,7 @@ struct model {
 	enum rxpost_slot_state state[SLOTS_MAX];
 	u32 held[SLOTS_MAX];	/* oldest first */
 	u32 nr_held;
+	bool unripe[SLOTS_MAX];	/* of @held, the sink is not done with it */
 	u64 posted, completed, flushed, failed, reclaimed;
 };
 
@@ -48,6 +49,22 @@ static u32 count(const struct model *m, enum rxpost_slot_state state)
 	for (i = 0; i < m->slots; i++)
 		n += m->state[i] == state;
 	return n;
+}
+
+static void compare_waiting(const struct rxpost_account *a,
+			    const struct model *m, u32 step)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < m->nr_held; i++) {
+		if (m->unripe[i] &&
+		    rxpost_account_waiting(a, n++) != m->held[i])
+			die("not the slot that waits for the sink", step);
+	}
+	if (rxpost_account_waiting(a, n) != RXPOST_NO_SLOT)
+		die("a slot waits for the sink that does not", step);
+	if (rxpost_account_ripe(a) != m->nr_held - n)
+		die("ripe slots are counted wrongly", step);
 }
 
 static void compare(const struct rxpost_account *a, const struct model *m,
@@ -75,6 +92,7 @@ static void compare(const struct rxpost_account *a, const struct model *m,
 		if (a->held[at] != m->held[i])
 			die("held slots are out of order", step);
 	}
+	compare_waiting(a, m, step);
 	for (i = 0; i < l->free; i++) {
 		if (m->state[a->free[i]] != RXPOST_SLOT_FREE)
 			die("the free stack has a slot that is not free", step);
@@ -85,6 +103,13 @@ static void drop_oldest(struct model *m)
 {
 	m->nr_held--;
 	memmove(m->held, m->held + 1, m->nr_held * sizeof(m->held[0]));
+	memmove(m->unripe, m->unripe + 1, m->nr_held * sizeof(m->unripe[0]));
+}
+
+/* The oldest are ripe first. */
+static bool any_ripe(const struct model *m)
+{
+	return m->nr_held && !m->unripe[0];
 }
 
 static void do_take(struct rxpost_account *a, struct model *m, u32 step)
@@ -92,19 +117,49 @@ static void do_take(struct rxpost_account *a, struct model *m, u32 step)
 	u32 slot = rxpost_account_take(a);
 
 	if (slot == RXPOST_NO_SLOT) {
-		if (count(m, RXPOST_SLOT_POSTED) != m->slots)
+		if (count(m, RXPOST_SLOT_FREE) || any_ripe(m))
 			die("no slot, though some could be posted", step);
 		return;
 	}
 	if (slot >= m->slots || m->state[slot] == RXPOST_SLOT_POSTED)
 		die("a slot was posted twice", step);
-	if (m->nr_held) {
+	if (any_ripe(m)) {
 		if (slot != m->held[0])
 			die("not the slot that was held longest", step);
 		drop_oldest(m);
 	}
 	m->state[slot] = RXPOST_SLOT_POSTED;
 	m->posted++;
+}
+
+/* Half of the messages are for a sink that takes its time, after each other. */
+static void hold(struct rxpost_account *a, struct model *m, u32 slot, u32 step)
+{
+	bool slow = m->nr_held && m->unripe[m->nr_held - 1] ? true : pick(2);
+
+	m->held[m->nr_held] = slot;
+	m->unripe[m->nr_held++] = slow;
+	if (slow && !rxpost_account_wait(a))
+		die("a message could not wait for its sink", step);
+}
+
+static void do_ripen(struct rxpost_account *a, struct model *m, u32 step)
+{
+	u32 n = pick(4), waiting = 0, i;
+	bool right;
+
+	for (i = 0; i < m->nr_held; i++)
+		waiting += m->unripe[i];
+	right = n <= waiting;
+	if (rxpost_account_ripen(a, n) != right)
+		die("more ripened than waited", step);
+	for (i = 0; right && n && i < m->nr_held; i++) {
+		n -= m->unripe[i];
+		m->unripe[i] = false;
+	}
+	/* There is nothing to wait where all do. */
+	if (waiting == m->nr_held && !right && rxpost_account_wait(a))
+		die("more wait than are held", step);
 }
 
 /* Any slot, also one in the wrong state, also one that does not exist. */
@@ -134,12 +189,16 @@ static void do_slot(struct rxpost_account *a, struct model *m, u32 op,
 		done = rxpost_account_reclaim(a, slot);
 		m->reclaimed += right;
 		break;
+	case 4:
+		done = rxpost_account_sent(a, slot);
+		m->completed += right;
+		break;
 	default:
 		done = rxpost_account_complete(a, slot);
 		m->completed += right;
 		to = RXPOST_SLOT_HELD;
 		if (right)
-			m->held[m->nr_held++] = slot;
+			hold(a, m, slot, step);
 		break;
 	}
 	if (done != right)
@@ -150,7 +209,7 @@ static void do_slot(struct rxpost_account *a, struct model *m, u32 op,
 
 static void do_rest(struct rxpost_account *a, struct model *m, u32 step)
 {
-	bool any = m->nr_held;
+	bool any = any_ripe(m);
 
 	if (rxpost_account_rest(a) != any)
 		die("rest told wrongly whether there was one", step);
@@ -174,14 +233,16 @@ static void one_round(void)
 	rxpost_account_init(&a, m.slots, state, free_slots, held);
 	compare(&a, &m, 0);
 	for (step = 1; step <= STEPS; step++) {
-		u32 op = pick(16);
+		u32 op = pick(20);
 
 		if (op < 6)
 			do_take(&a, &m, step);
 		else if (op < 7)
 			do_rest(&a, &m, step);
+		else if (op < 10)
+			do_ripen(&a, &m, step);
 		else
-			do_slot(&a, &m, op - 7, step);
+			do_slot(&a, &m, op - 10, step);
 		compare(&a, &m, step);
 	}
 	rxpost_ledger_add(&sum, &a.ledger);
