@@ -2,36 +2,18 @@
 /*
  * binding.c - what a receiver has on one RDMA device: listener, PD, pollers.
  *
- * A binding is made by a request (rxpost.c), under rxpost_mutex, and taken down
- * by whoever comes first: the receiver's deletion or the device's removal. Both
- * call rxpost_binding_teardown(); the second one waits for the first. Teardown
- * sleeps for the network and is never called with rxpost_mutex held.
+ * A binding is made by a request (rxpost.c) or when a device returns (device.c),
+ * under rxpost_mutex, and taken down by whoever comes first: the receiver's
+ * deletion or the device's removal. Both call rxpost_binding_teardown(); the
+ * second one waits for the first. Teardown sleeps for the network and is never
+ * called with rxpost_mutex held.
  */
 #include <linux/slab.h>
 
 #include "rxpost.h"
 
-#define DEVICE_REMOVED	"the device is being removed"
-
 /* Longest silence while waiting for a provider to let go of its QPs. */
 #define PATIENCE	(60 * HZ)
-
-/**
- * struct rxpost_device - a device our ib_client knows
- * @going: remove() has begun; nothing new may be bound to it. rxpost_mutex
- */
-struct rxpost_device {
-	bool going;
-};
-
-static int add_device(struct ib_device *dev);
-static void remove_device(struct ib_device *dev, void *data);
-
-static struct ib_client rxpost_client = {
-	.name = "rxpost",
-	.add = add_device,
-	.remove = remove_device,
-};
 
 static void free_binding(struct kref *ref)
 {
@@ -54,13 +36,11 @@ static int check_name(struct rxpost_binding *b, const struct rxpost_ask *ask)
 {
 	struct rxpost_config *cfg = &b->rcv->cfg;
 	const char *name = dev_name(&b->dev->dev);
-	struct rxpost_device *known = ib_get_client_data(b->dev,
-							 &rxpost_client);
 
-	if (!known || known->going)
+	if (!rxpost_device_usable(b->dev))
 		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_ADDR,
 				     "%s is being removed", name);
-	if (cfg->device[0] && strcmp(cfg->device, name))
+	if (cfg->device_given && strcmp(cfg->device, name))
 		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_DEVICE,
 				     "the address belongs to %s, not to %s",
 				     name, cfg->device);
@@ -68,10 +48,32 @@ static int check_name(struct rxpost_binding *b, const struct rxpost_ask *ask)
 	return 0;
 }
 
+/**
+ * rxpost_sq_wr() - sends that one connection can have outstanding
+ * @cfg: its receiver's configuration
+ *
+ * Context: any.
+ */
+u32 rxpost_sq_wr(const struct rxpost_config *cfg)
+{
+	return cfg->sink == RXPOST_SINK_ECHO ? RXPOST_ECHO_WR : RXPOST_SQ_WR;
+}
+
+/**
+ * rxpost_conn_bytes() - slot memory of one connection
+ * @cfg: its receiver's configuration
+ *
+ * Context: any. Return: bytes.
+ */
+u64 rxpost_conn_bytes(const struct rxpost_config *cfg)
+{
+	return rxpost_queue_bytes(cfg) + rxpost_echo_bytes(cfg);
+}
+
 /* Completions that one connection can have outstanding. */
 static u32 cqe_per_conn(const struct rxpost_config *cfg)
 {
-	return cfg->depth_max + RXPOST_SQ_WR;
+	return cfg->depth_max + rxpost_sq_wr(cfg);
 }
 
 static u32 cqe_per_poller(const struct rxpost_config *cfg)
@@ -89,8 +91,7 @@ static void choose_max_conns(struct rxpost_binding *b)
 	if (cfg->max_conns)
 		return;
 	by_cq = (u64)b->dev->attrs.max_cqe / cqe_per_conn(cfg) * cfg->pollers;
-	by_memory = div64_u64(room, rxpost_queue_bytes(cfg->depth_max,
-						       cfg->slot_size));
+	by_memory = div64_u64(room, rxpost_conn_bytes(cfg));
 	cfg->max_conns = clamp_t(u64, min(by_cq, by_memory), 1, 128);
 }
 
@@ -113,6 +114,29 @@ static int check_cq(struct rxpost_binding *b, const struct rxpost_ask *ask)
 			     DIV_ROUND_UP(cfg->max_conns, each));
 }
 
+static int check_sge(struct rxpost_binding *b, const struct rxpost_ask *ask)
+{
+	struct rxpost_config *cfg = &b->rcv->cfg;
+	u32 max = b->dev->attrs.max_recv_sge;
+
+	if (cfg->nr_segments <= max)
+		return 0;
+	return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_SEGMENT,
+			     "a slot of %u segments is beyond %s, which takes %u a receive",
+			     cfg->nr_segments, cfg->device, max);
+}
+
+/* What was asked for by name must not be without effect. */
+static int check_rnr(struct rxpost_binding *b, const struct rxpost_ask *ask)
+{
+	if (!ask->attrs || !ask->attrs[RXPOST_A_RECEIVER_RNR_TIMER_US] ||
+	    !rdma_protocol_iwarp(b->dev, 1))
+		return 0;
+	return rxpost_refuse(ask, -EOPNOTSUPP, RXPOST_A_RECEIVER_RNR_TIMER_US,
+			     "%s is iWARP, which has no RNR timer",
+			     b->rcv->cfg.device);
+}
+
 static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)
 {
 	struct rxpost_config *cfg = &b->rcv->cfg;
@@ -123,7 +147,7 @@ static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)
 				     "depth-max %u is above %s's limit of %u",
 				     cfg->depth_max, cfg->device, max_wr);
 	choose_max_conns(b);
-	return check_cq(b, ask);
+	return check_sge(b, ask) ?: check_rnr(b, ask) ?: check_cq(b, ask);
 }
 
 /**
@@ -140,7 +164,7 @@ int rxpost_binding_create(struct rxpost_receiver *rcv,
 	struct rxpost_binding *b;
 	int ret;
 
-	if (rcv->cfg.device[0] && !device_exists(rcv->cfg.device))
+	if (rcv->cfg.device_given && !device_exists(rcv->cfg.device))
 		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_DEVICE,
 				     "no RDMA device %s; see rxctl link show",
 				     rcv->cfg.device);
@@ -331,9 +355,25 @@ void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason)
 }
 
 /**
- * rxpost_binding_kick() - let a receiver's pollers see a changed configuration
+ * rxpost_binding_check() - whether the device allows what a change asks for
+ * @rcv: the receiver, with or without a device
+ * @ask: the request
+ *
+ * Context: process, rxpost_mutex held. Return: 0 or a negative errno, refused
+ * in words.
+ */
+int rxpost_binding_check(struct rxpost_receiver *rcv,
+			 const struct rxpost_ask *ask)
+{
+	lockdep_assert_held(&rxpost_mutex);
+	return rcv->binding ? check_rnr(rcv->binding, ask) : 0;
+}
+
+/**
+ * rxpost_binding_kick() - act on a changed configuration
  * @rcv: the receiver
  *
+ * Its pollers and its live connections follow soon.
  * Context: process, rxpost_mutex held.
  */
 void rxpost_binding_kick(struct rxpost_receiver *rcv)
@@ -346,91 +386,8 @@ void rxpost_binding_kick(struct rxpost_receiver *rcv)
 	for (i = 0; b && i < b->nr_pollers; i++)
 		rxpost_poller_kick(b->pollers[i]);
 	spin_unlock(&rcv->lock);
-}
-
-static int add_device(struct ib_device *dev)
-{
-	struct rxpost_device *known = kzalloc(sizeof(*known), GFP_KERNEL);
-
-	if (!known)
-		return -ENOMEM;
-	ib_set_client_data(dev, &rxpost_client, known);
-	return 0;
-}
-
-/* A receiver on @dev, with a reference. */
-static struct rxpost_receiver *next_on_device(const struct ib_device *dev)
-{
-	struct rxpost_receiver *rcv;
-
-	lockdep_assert_held(&rxpost_mutex);
-	list_for_each_entry(rcv, &rxpost_receivers, node) {
-		if (rcv->binding && rcv->binding->dev == dev) {
-			rxpost_receiver_get(rcv);
-			return rcv;
-		}
-	}
-	return NULL;
-}
-
-static void lose_device(struct rxpost_receiver *rcv, const char *name)
-{
-	bool closing;
-
-	rxpost_binding_teardown(rcv, DEVICE_REMOVED);
-	mutex_lock(&rxpost_mutex);
-	closing = rcv->state == RXPOST_RECEIVER_STATE_CLOSING;
-	if (!closing)
-		rcv->state = RXPOST_RECEIVER_STATE_NO_DEVICE;
-	mutex_unlock(&rxpost_mutex);
-	if (!closing)
-		rxpost_event(RXPOST_EVENT_TYPE_DEVICE_GONE, rcv, NULL,
-			     "%s was removed", name);
-}
-
-/*
- * Runs before the CM's own removal (clients go last in, first out), so no id of
- * ours is left when the CM comes to look for them.
- */
-static void remove_device(struct ib_device *dev, void *data)
-{
-	struct rxpost_device *known = data;
-	struct rxpost_receiver *rcv;
-
-	mutex_lock(&rxpost_mutex);
-	known->going = true;
-	/* All are told before the first is waited for: they drain together. */
-	list_for_each_entry(rcv, &rxpost_receivers, node) {
-		if (rcv->binding && rcv->binding->dev == dev)
-			rxpost_conns_kill(rcv, NULL, DEVICE_REMOVED);
-	}
-	while ((rcv = next_on_device(dev))) {
-		mutex_unlock(&rxpost_mutex);
-		lose_device(rcv, dev_name(&dev->dev));
-		rxpost_receiver_put(rcv);
-		mutex_lock(&rxpost_mutex);
-	}
-	ib_set_client_data(dev, &rxpost_client, NULL);
-	mutex_unlock(&rxpost_mutex);
-	kfree(known);
-}
-
-/**
- * rxpost_devices_register() - hear of devices that come and go
- *
- * Context: process, may sleep. Return: 0 or a negative errno.
- */
-int rxpost_devices_register(void)
-{
-	return ib_register_client(&rxpost_client);
-}
-
-/**
- * rxpost_devices_unregister() - hear of them no more
- *
- * Context: process, may sleep; there is no receiver left.
- */
-void rxpost_devices_unregister(void)
-{
-	ib_unregister_client(&rxpost_client);
+	if (b)
+		rcv->rnr_effective_us =
+			rxpost_rnr_effective_us(b->dev, rcv->cfg.rnr_timer_us);
+	kthread_queue_work(rcv->worker, &rcv->retune_work);
 }

@@ -3,26 +3,18 @@
  * complete.c - what a completion means.
  *
  * Finds the slot a completion is for, by its wr_id alone, enters it in the
- * books, hands a message to the sink, and ends a connection whose receive
- * failed. Called by poll.c, on the poller's thread, once a turn.
+ * books, hands a message to the sink, and ends a connection whose receive, or
+ * answer, failed. Called by poll.c, on the poller's thread, once a turn.
  */
 #include "rxpost.h"
 #include "trace.h"
 
-/**
- * rxpost_touch() - have a connection looked at when the turn ends
- * @conn: the connection
- * @touched: the turn's list
- *
- * Context: poller thread.
- */
-void rxpost_touch(struct rxpost_conn *conn, struct rxpost_conn **touched)
+/* The books that a completion of a kind is for; NULL if there are none. */
+static struct rxpost_account *account_of(struct rxpost_conn *conn, u32 kind)
 {
-	if (conn->touched)
-		return;
-	conn->touched = true;
-	conn->next_touched = *touched;
-	*touched = conn;
+	if (likely(kind == RXPOST_WR_RECV))
+		return &conn->queue.account;
+	return conn->echo ? &conn->echo->account : NULL;
 }
 
 /*
@@ -30,25 +22,23 @@ void rxpost_touch(struct rxpost_conn *conn, struct rxpost_conn **touched)
  * is counted, and changes nothing. wc->qp is not looked at: it may be gone.
  */
 static struct rxpost_conn *find_conn(struct rxpost_poller *p,
-				     const struct ib_wc *wc)
+				     const struct ib_wc *wc, u32 kind)
 {
 	u32 index = FIELD_GET(RXPOST_WR_CONN, wc->wr_id);
-	u32 kind = FIELD_GET(RXPOST_WR_KIND, wc->wr_id);
-	struct rxpost_conn *conn;
-	bool stale;
+	u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
+	bool stale = false;
 
-	if (likely(kind == RXPOST_WR_RECV && index < p->rcv->cfg.max_conns)) {
-		u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
+	if (likely((kind == RXPOST_WR_RECV || kind == RXPOST_WR_SEND) &&
+		   index < p->rcv->cfg.max_conns)) {
 		u32 gen = FIELD_GET(RXPOST_WR_GENERATION, wc->wr_id);
+		struct rxpost_conn *conn = p->conns[index];
+		const struct rxpost_account *a;
 
-		conn = p->conns[index];
 		stale = !conn || conn->generation != gen;
-		if (likely(!stale && rxpost_account_is(&conn->queue.account,
-						       slot,
-						       RXPOST_SLOT_POSTED)))
+		a = likely(!stale) ? account_of(conn, kind) : NULL;
+		if (likely(a && rxpost_account_is(a, slot,
+						  RXPOST_SLOT_POSTED)))
 			return conn;
-	} else {
-		stale = false;
 	}
 
 	if (stale)
@@ -59,28 +49,45 @@ static struct rxpost_conn *find_conn(struct rxpost_poller *p,
 	return NULL;
 }
 
+/* The first @len bytes of a slot are read from now on. */
+static void take_from_device(const struct rxpost_queue *q,
+			     const struct rxpost_slot *s, u32 len)
+{
+	const struct ib_sge *sge = s->sge;
+
+	for (; len; sge++) {
+		u32 part = min(len, sge->length);
+
+		ib_dma_sync_single_for_cpu(q->dev, sge->addr, part,
+					   DMA_FROM_DEVICE);
+		len -= part;
+	}
+}
+
 static void receive(struct rxpost_poller *p, struct rxpost_conn *conn,
 		    const struct ib_wc *wc, u32 i)
 {
 	struct rxpost_queue *q = &conn->queue;
-	struct rxpost_slot *slot = &q->slots[i];
-	u32 len = wc->byte_len;
+	struct rxpost_slot *slot = rxpost_slot(q, i);
+	u32 len = min(wc->byte_len, q->slot_size);
 
 	conn->last_rx_ns = p->now_ns;
+	rxpost_account_complete(&q->account, i);
 	if (unlikely(wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)) {
 		/* An RDMA WRITE: byte_len is not about this buffer. */
 		q->counters.imm++;
+		q->counters.write_imm++;
+		len = 0;
 	} else {
-		len = min(len, q->slot_size);
-		ib_dma_sync_single_for_cpu(q->dev, slot->sge.addr, len,
-					   DMA_FROM_DEVICE);
+		take_from_device(q, slot, len);
 		q->counters.messages++;
 		q->counters.bytes += len;
 		if (unlikely(wc->wc_flags & IB_WC_WITH_IMM))
 			q->counters.imm++;
 		rxpost_sink(conn, slot, len);
 	}
-	rxpost_account_complete(&q->account, i);
+	if (unlikely(conn->slow))
+		rxpost_sink_wait(conn, slot, len);
 }
 
 /*
@@ -94,11 +101,15 @@ static bool is_too_long(const struct rxpost_queue *q, enum ib_wc_status status)
 		q->dev->ops.driver_id == RDMA_DRIVER_RXE);
 }
 
-static void report(struct rxpost_conn *conn, const struct ib_wc *wc)
+static void report(struct rxpost_conn *conn, const struct ib_wc *wc, u32 kind)
 {
 	const struct rxpost_queue *q = &conn->queue;
 
-	if (is_too_long(q, wc->status))
+	if (kind == RXPOST_WR_SEND)
+		snprintf(conn->failure, sizeof(conn->failure),
+			 "answer failed: %s, vendor code 0x%x",
+			 ib_wc_status_msg(wc->status), wc->vendor_err);
+	else if (is_too_long(q, wc->status))
 		snprintf(conn->failure, sizeof(conn->failure),
 			 "message larger than slot: slot %u bytes (%s)",
 			 q->slot_size, ib_wc_status_msg(wc->status));
@@ -114,13 +125,13 @@ static void report(struct rxpost_conn *conn, const struct ib_wc *wc)
 }
 
 /* The QP is in ERR, or will be: nothing more is posted to it. */
-static void fail(struct rxpost_conn *conn, const struct ib_wc *wc)
+static void fail(struct rxpost_conn *conn, const struct ib_wc *wc, u32 kind)
 {
 	if (conn->failed)
 		return;
 	conn->failed = true;
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
-		report(conn, wc);
+		report(conn, wc, kind);
 	else if (!conn->draining)
 		rxpost_conn_kill(conn, "receives were flushed");
 }
@@ -138,27 +149,54 @@ static void note_level(struct rxpost_conn *conn)
 		q->counters.empty++;
 }
 
+/* Not a message: enters what became of its slot, and of its connection. */
+static void end_in_error(struct rxpost_conn *conn, const struct ib_wc *wc,
+			 u32 slot, u32 kind)
+{
+	struct rxpost_account *a = account_of(conn, kind);
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		rxpost_account_flush(a, slot);
+	else
+		rxpost_account_fail(a, slot);
+	fail(conn, wc, kind);
+}
+
+static void complete_answer(struct rxpost_conn *conn, const struct ib_wc *wc,
+			    u32 slot)
+{
+	if (likely(wc->status == IB_WC_SUCCESS))
+		rxpost_account_sent(&conn->echo->account, slot);
+	else
+		end_in_error(conn, wc, slot, RXPOST_WR_SEND);
+}
+
+static void complete_receive(struct rxpost_poller *p, struct rxpost_conn *conn,
+			     const struct ib_wc *wc, u32 slot)
+{
+	p->hist.status[min_t(u32, wc->status, RXPOST_WC_STATUSES - 1)]++;
+	trace_rxpost_complete(conn->qpn, slot, wc->status,
+			      wc->status ? 0 : wc->byte_len);
+	if (likely(wc->status == IB_WC_SUCCESS))
+		receive(p, conn, wc, slot);
+	else
+		end_in_error(conn, wc, slot, RXPOST_WR_RECV);
+	note_level(conn);
+}
+
 static void complete_one(struct rxpost_poller *p, const struct ib_wc *wc,
 			 struct rxpost_conn **touched)
 {
 	u32 slot = FIELD_GET(RXPOST_WR_SLOT, wc->wr_id);
-	struct rxpost_conn *conn = find_conn(p, wc);
+	u32 kind = FIELD_GET(RXPOST_WR_KIND, wc->wr_id);
+	struct rxpost_conn *conn = find_conn(p, wc, kind);
 
 	if (unlikely(!conn))
 		return;
-	p->hist.status[min_t(u32, wc->status, RXPOST_WC_STATUSES - 1)]++;
-	trace_rxpost_complete(conn->qpn, slot, wc->status,
-			      wc->status ? 0 : wc->byte_len);
-	if (likely(wc->status == IB_WC_SUCCESS)) {
-		receive(p, conn, wc, slot);
-	} else {
-		if (wc->status == IB_WC_WR_FLUSH_ERR)
-			rxpost_account_flush(&conn->queue.account, slot);
-		else
-			rxpost_account_fail(&conn->queue.account, slot);
-		fail(conn, wc);
-	}
-	note_level(conn);
+	if (likely(kind == RXPOST_WR_RECV))
+		complete_receive(p, conn, wc, slot);
+	else
+		complete_answer(conn, wc, slot);
 	rxpost_touch(conn, touched);
 }
 

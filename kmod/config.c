@@ -3,10 +3,12 @@
  * config.c - what may be asked of a receiver: attributes to a configuration.
  *
  * Every number has a minimum and a maximum, and every refusal is a sentence
- * that names the attribute. What depends on the device is checked where the
- * device is known (binding.c). Called by netlink.c.
+ * that names the attribute. What is more than a number is in lists.c; what
+ * depends on the device is checked where the device is known (binding.c).
+ * Called by netlink.c.
  */
 #include <linux/ctype.h>
+#include <linux/slab.h>
 #include <net/netlink.h>
 
 #include "compat.h"
@@ -48,10 +50,13 @@ static const struct knob knobs[] = {
 	KNOB(BUDGET, budget, 1, RXPOST_BUDGET_MAX, true, "budget"),
 	KNOB(SPIN_US, spin_us, 0, RXPOST_SPIN_MAX_US, true, "spin (us)"),
 	KNOB(SINK, sink, 0, RXPOST_SINK_ECHO, false, "sink"),
-	KNOB(RNR_TIMER_US, rnr_timer_us, 1, 655360, false, "rnr-timer (us)"),
+	KNOB(RNR_TIMER_US, rnr_timer_us, 1, 655360, true, "rnr-timer (us)"),
 	KNOB(RNR_RETRY, rnr_retry, 0, 7, false, "rnr-retry"),
 	KNOB(DRAIN_TIMEOUT_MS, drain_timeout_ms, 1,
 	     RXPOST_DRAIN_TIMEOUT_MAX_MS, true, "drain-timeout (ms)"),
+	KNOB(HOLD_US, hold_us, 0, RXPOST_HOLD_MAX_US, true, "hold (us)"),
+	KNOB(IDLE_TIMEOUT_MS, idle_timeout_ms, 0, RXPOST_IDLE_TIMEOUT_MAX_MS,
+	     true, "idle-timeout (ms)"),
 };
 
 static u32 *knob_value(struct rxpost_config *cfg, const struct knob *k)
@@ -118,6 +123,7 @@ static int take_knobs(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 		cfg->low_water_given = true;
 	else if (!cfg->low_water_given)
 		cfg->low_water = cfg->depth / 4;
+	rxpost_rnr_code(cfg->rnr_timer_us, &cfg->rnr_code, &cfg->rnr_timer_us);
 	return 0;
 }
 
@@ -146,6 +152,11 @@ static int check_together(const struct rxpost_config *cfg,
 	return 0;
 }
 
+static u32 string_len(const struct nlattr *attr)
+{
+	return strnlen(nla_data(attr), nla_len(attr));
+}
+
 static int take_name(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 {
 	const struct nlattr *attr = ask->attrs[RXPOST_A_RECEIVER_NAME];
@@ -153,6 +164,10 @@ static int take_name(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 
 	if (!attr)
 		return rxpost_refuse(ask, -EINVAL, 0, "a name is missing");
+	if (string_len(attr) > RXPOST_NAME_LEN)
+		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_NAME,
+				     "a name has at most %u bytes, not %u",
+				     RXPOST_NAME_LEN, string_len(attr));
 	nla_strscpy(cfg->name, attr, sizeof(cfg->name));
 	for (c = cfg->name; *c; c++) {
 		if (!isascii(*c) || !(isalnum(*c) || strchr("._-", *c)))
@@ -163,6 +178,21 @@ static int take_name(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 	if (!cfg->name[0])
 		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_NAME,
 				     "the name is empty");
+	return 0;
+}
+
+static int take_device(struct rxpost_config *cfg, const struct rxpost_ask *ask)
+{
+	const struct nlattr *attr = ask->attrs[RXPOST_A_RECEIVER_DEVICE];
+
+	if (!attr)
+		return 0;
+	if (string_len(attr) >= sizeof(cfg->device))
+		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_DEVICE,
+				     "a device's name has at most %zu bytes, not %u",
+				     sizeof(cfg->device) - 1, string_len(attr));
+	nla_strscpy(cfg->device, attr, sizeof(cfg->device));
+	cfg->device_given = cfg->device[0];
 	return 0;
 }
 
@@ -246,20 +276,21 @@ int rxpost_config_new(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 	if (!ret)
 		ret = take_addr(cfg, ask);
 	if (!ret)
+		ret = take_device(cfg, ask);
+	if (!ret)
 		ret = take_knobs(cfg, ask);
+	if (!ret)
+		ret = rxpost_take_segments(cfg, ask);
+	if (!ret)
+		ret = rxpost_take_cpus(cfg, ask);
+	if (!ret)
+		ret = rxpost_take_allow(cfg, ask);
 	if (ret)
 		return ret;
-	if (ask->attrs[RXPOST_A_RECEIVER_DEVICE])
-		nla_strscpy(cfg->device, ask->attrs[RXPOST_A_RECEIVER_DEVICE],
-			    sizeof(cfg->device));
 	if (!cfg->depth_max)
 		cfg->depth_max = cfg->depth;
 	if (!cfg->batch)
 		cfg->batch = min(16U, cfg->depth);
-	if (cfg->sink == RXPOST_SINK_ECHO)
-		return rxpost_refuse(ask, -EOPNOTSUPP, RXPOST_A_RECEIVER_SINK,
-				     "sink echo is not implemented; discard and verify are");
-	rxpost_rnr_code(cfg->rnr_timer_us, &cfg->rnr_code, &cfg->rnr_timer_us);
 	return check_together(cfg, ask);
 }
 
@@ -269,6 +300,7 @@ static int refuse_fixed(const struct rxpost_ask *ask)
 		{ RXPOST_A_RECEIVER_DEVICE, "device" },
 		{ RXPOST_A_RECEIVER_ADDR, "addr" },
 		{ RXPOST_A_RECEIVER_PORT, "port" },
+		{ RXPOST_A_RECEIVER_SEGMENT, "slot" },
 	};
 	const char *name = NULL;
 	int attr = 0;
@@ -291,34 +323,62 @@ static int refuse_fixed(const struct rxpost_ask *ask)
 			     name);
 }
 
-/**
- * rxpost_config_change() - change a receiver at work
- * @cfg: its configuration, read by pollers meanwhile
- * @ask: the request
- *
- * All of the request takes effect, or, when any of it is refused, none.
- * Context: process, rxpost_mutex held. Return: 0 or a negative errno, refused
- * in words.
- */
-int rxpost_config_change(struct rxpost_config *cfg,
-			 const struct rxpost_ask *ask)
+static int check_change(struct rxpost_config *wanted,
+			const struct rxpost_ask *ask)
 {
-	struct rxpost_config wanted = *cfg;
-	size_t i;
-	int ret;
+	return refuse_fixed(ask) ?:
+	       take_knobs(wanted, ask) ?:
+	       rxpost_take_cpus(wanted, ask) ?:
+	       rxpost_take_allow(wanted, ask) ?:
+	       check_together(wanted, ask);
+}
 
-	ret = refuse_fixed(ask);
-	if (!ret)
-		ret = take_knobs(&wanted, ask);
-	if (!ret)
-		ret = check_together(&wanted, ask);
-	if (ret)
-		return ret;
-	cfg->low_water_given = wanted.low_water_given;
+static void change(struct rxpost_receiver *rcv,
+		   const struct rxpost_config *wanted)
+{
+	struct rxpost_config *cfg = &rcv->cfg;
+	size_t i;
+
+	cfg->low_water_given = wanted->low_water_given;
 	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
 		if (knobs[i].live)
 			WRITE_ONCE(*knob_value(cfg, &knobs[i]),
-				   *knob_value(&wanted, &knobs[i]));
+				   *(u32 *)((char *)wanted + knobs[i].at));
 	}
-	return 0;
+	WRITE_ONCE(cfg->rnr_code, wanted->rnr_code);
+	for (i = 0; i < wanted->nr_cpus; i++)
+		WRITE_ONCE(cfg->cpus[i], wanted->cpus[i]);
+	WRITE_ONCE(cfg->nr_cpus, wanted->nr_cpus);
+
+	spin_lock(&rcv->lock);
+	memcpy(cfg->allow, wanted->allow, sizeof(cfg->allow));
+	cfg->nr_allow = wanted->nr_allow;
+	spin_unlock(&rcv->lock);
+}
+
+/**
+ * rxpost_config_change() - change a receiver at work
+ * @rcv: the receiver, whose configuration others read meanwhile
+ * @ask: the request
+ *
+ * All of the request takes effect, or, when any of it is refused, none. Those
+ * who act on it are told by rxpost_binding_kick().
+ * Context: process, rxpost_mutex held. Return: 0 or a negative errno, refused
+ * in words unless memory is short.
+ */
+int rxpost_config_change(struct rxpost_receiver *rcv,
+			 const struct rxpost_ask *ask)
+{
+	struct rxpost_config *wanted;
+	int ret;
+
+	lockdep_assert_held(&rxpost_mutex);
+	wanted = kmemdup(&rcv->cfg, sizeof(rcv->cfg), GFP_KERNEL);
+	if (!wanted)
+		return -ENOMEM;
+	ret = check_change(wanted, ask);
+	if (!ret)
+		change(rcv, wanted);
+	kfree(wanted);
+	return ret;
 }

@@ -5,8 +5,9 @@
  * With listen.c the only code that knows rdma_cm. A connection is made by the
  * handler of its connect request and from then on belongs to the receiver's
  * worker, a kthread_worker, which runs its few jobs one at a time: accept_work,
- * teardown_work, expire_work, finish_work. So none of them needs a lock against
- * another, and none runs in a handler, where rdma_destroy_id() would deadlock.
+ * teardown_work, expire_work, finish_work, and those of upkeep.c. So none of
+ * them needs a lock against another, and none runs in a handler, where
+ * rdma_destroy_id() would deadlock.
  *
  * The end of a connection, whoever asks for it (rxpost_conn_kill()):
  *	teardown_work	no more posts; rdma_disconnect(), then the QP to ERR (the
@@ -138,17 +139,18 @@ static void on_qp_event(struct ib_event *event, void *context)
 static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 {
 	u32 asked = rxpost_fault_value(RXPOST_FAULT_GRANT);
-	u32 slots = conn->rcv->cfg.depth_max;
+	const struct rxpost_config *cfg = &conn->rcv->cfg;
+	u32 slots = cfg->depth_max;
 	struct ib_qp_init_attr attr = {
 		.event_handler = on_qp_event,
 		.qp_context = conn,
 		.send_cq = conn->poller->cq,
 		.recv_cq = conn->poller->cq,
 		.cap = {
-			.max_send_wr = RXPOST_SQ_WR,
+			.max_send_wr = rxpost_sq_wr(cfg),
 			.max_recv_wr = asked ?: slots,
 			.max_send_sge = 1,
-			.max_recv_sge = 1,
+			.max_recv_sge = cfg->nr_segments,
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -161,7 +163,10 @@ static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 	conn->qpn = conn->id->qp->qp_num;
 	conn->rq_granted = attr.cap.max_recv_wr;
 	/* Below what is going to be posted; drivers may give more, not less. */
-	if (!asked && (attr.cap.max_recv_wr < slots || !attr.cap.max_recv_sge))
+	if (!asked && attr.cap.max_recv_wr < slots)
+		return -ENOSPC;
+	if (attr.cap.max_recv_sge < cfg->nr_segments ||
+	    attr.cap.max_send_wr < rxpost_sq_wr(cfg))
 		return -ENOSPC;
 	return 0;
 }
@@ -180,6 +185,16 @@ static int attach_conn(struct rxpost_conn *conn)
 	return pub.ledger.outstanding ? 0 : -ENOBUFS;
 }
 
+static int make_answers(struct rxpost_conn *conn, struct ib_pd *pd)
+{
+	struct rxpost_echo *echo = rxpost_echo_create(conn, pd);
+
+	if (IS_ERR(echo))
+		return PTR_ERR(echo);
+	conn->echo = echo;
+	return 0;
+}
+
 /* On an error @step is what could not be done, in words. */
 static int open_conn(struct rxpost_conn *conn, const char **step)
 {
@@ -190,6 +205,12 @@ static int open_conn(struct rxpost_conn *conn, const char **step)
 	ret = rxpost_queue_init(&conn->queue, conn, pd);
 	if (ret)
 		return ret;
+	if (conn->rcv->cfg.sink == RXPOST_SINK_ECHO) {
+		*step = "make the answers";
+		ret = make_answers(conn, pd);
+		if (ret)
+			return ret;
+	}
 	*step = "create a QP of that depth";
 	ret = create_qp(conn, pd);
 	if (ret)
@@ -227,7 +248,8 @@ static int accept_peer(struct rxpost_conn *conn)
 	};
 	int ret;
 
-	ret = rdma_set_min_rnr_timer(conn->id, cfg->rnr_code);
+	conn->rnr_code = READ_ONCE(cfg->rnr_code);
+	ret = rdma_set_min_rnr_timer(conn->id, conn->rnr_code);
 	if (ret)
 		return ret;
 	set_state(conn, RXPOST_CONN_STATE_FILLED);
@@ -256,8 +278,10 @@ static void accept_conn(struct kthread_work *work)
 		step = "accept";
 		ret = accept_peer(conn);
 	}
-	if (!ret)
+	if (!ret) {
+		rxpost_upkeep_begin(conn);
 		return;
+	}
 	spin_lock(&conn->rcv->lock);
 	conn->rcv->rejected++;
 	spin_unlock(&conn->rcv->lock);
@@ -277,6 +301,7 @@ static void remove_conn(struct rxpost_conn *conn)
 	/* Under the lock: whoever sees 0 may free the receiver's binding. */
 	wake_up(&rcv->conns_gone);
 	spin_unlock(&rcv->lock);
+	kfree(conn->echo);
 	kfree(conn);
 }
 
@@ -290,6 +315,7 @@ static void finish(struct rxpost_conn *conn)
 	if (conn->queue.qp)
 		rdma_destroy_qp(conn->id);
 	rxpost_queue_free(&conn->queue, conn);
+	rxpost_echo_free(conn->echo, conn);
 	rxpost_publish(conn);
 	/* Waits for handlers, so nothing is told of it after its end. */
 	rdma_destroy_id(conn->id);
@@ -331,7 +357,7 @@ static void expire_drain(struct kthread_work *work)
 	rxpost_poller_command(conn, RXPOST_CMD_EXPIRE);
 	rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
 		     "%u receives outstanding after %u ms",
-		     pub.ledger.outstanding,
+		     pub.ledger.outstanding + pub.sends.outstanding,
 		     READ_ONCE(conn->rcv->cfg.drain_timeout_ms));
 }
 
@@ -365,6 +391,7 @@ static void teardown_conn(struct kthread_work *work)
 						teardown_work);
 	u32 ms = READ_ONCE(conn->rcv->cfg.drain_timeout_ms);
 
+	rxpost_upkeep_end(conn);
 	disconnect(conn);
 	if (!conn->attached) {
 		finish(conn);
@@ -425,10 +452,12 @@ static void init_conn(struct rxpost_conn *conn, struct rxpost_receiver *rcv,
 	kthread_init_work(&conn->teardown_work, teardown_conn);
 	kthread_init_delayed_work(&conn->expire_work, expire_drain);
 	kthread_init_work(&conn->finish_work, finish_conn);
+	rxpost_upkeep_init(conn);
 	init_completion(&conn->filled);
 	init_completion(&conn->expire_seen);
 	INIT_LIST_HEAD(&conn->waiting_node);
 	INIT_LIST_HEAD(&conn->retry_node);
+	timerqueue_init(&conn->sink_node);
 	seqcount_init(&conn->published.seq);
 	conn->queue.counters.lowest = U32_MAX;
 	conn->published.counters.lowest = U32_MAX;

@@ -12,7 +12,8 @@
 #include "gen/rxpost-nl.h"
 #include "rxpost.h"
 
-#define RING	128
+/* As many as connections can be refused or come up in one go. */
+#define RING	512
 
 struct record {
 	enum rxpost_event_type type;
@@ -44,7 +45,6 @@ static DECLARE_WORK(send_work, send_all);
 static void describe_event(struct record *r, struct rxpost_receiver *rcv,
 			   struct rxpost_conn *conn)
 {
-	struct rxpost_counters counters;
 	struct rxpost_published pub;
 
 	strscpy(r->name, rcv->cfg.name, sizeof(r->name));
@@ -55,13 +55,15 @@ static void describe_event(struct record *r, struct rxpost_receiver *rcv,
 	r->has_conn = conn;
 	/* A peer can cause as many of these as it likes: no sums for them. */
 	r->has_ledger = r->type != RXPOST_EVENT_TYPE_CONN_REJECTED;
-	if (!conn) {
-		if (r->has_ledger)
-			rxpost_read_receiver(rcv, &r->ledger, &counters);
+	if (!conn && !r->has_ledger)
 		return;
-	}
-	rxpost_read_conn(conn, &pub);
+	if (conn)
+		rxpost_read_conn(conn, &pub);
+	else
+		rxpost_read_receiver(rcv, &pub);
 	r->ledger = pub.ledger;
+	if (!conn)
+		return;
 	r->conn_index = conn->index;
 	r->qpn = conn->qpn;
 	r->peer = conn->peer;

@@ -12,14 +12,17 @@
 
 #include "rxpost.h"
 
-/* A first look, before anything is allocated; rxpost_conn_create() decides. */
-static int check_room(struct rxpost_receiver *rcv)
+/* Before anything is allocated; of room rxpost_conn_create() decides again. */
+static int check_peer(struct rxpost_receiver *rcv,
+		      const struct sockaddr_storage *peer)
 {
 	int ret = 0;
 
 	spin_lock(&rcv->lock);
 	if (!rcv->admitting)
 		ret = -ESHUTDOWN;
+	else if (!rxpost_allowed(&rcv->cfg, peer))
+		ret = -EACCES;
 	else if (rcv->nr_conns >= rcv->cfg.max_conns)
 		ret = -ECONNREFUSED;
 	spin_unlock(&rcv->lock);
@@ -34,6 +37,9 @@ static int reject(struct rxpost_receiver *rcv, struct rdma_cm_id *id, int err)
 	switch (err) {
 	case -ESHUTDOWN:
 		snprintf(why, sizeof(why), "the receiver is closing");
+		break;
+	case -EACCES:
+		snprintf(why, sizeof(why), "the peer's address is not allowed");
 		break;
 	case -ECONNREFUSED:
 		snprintf(why, sizeof(why), "all %u connections are taken",
@@ -66,7 +72,7 @@ static bool is_foreign(const struct rdma_conn_param *param)
 static int on_request(struct rxpost_binding *b, struct rdma_cm_id *id,
 		      const struct rdma_cm_event *event)
 {
-	int ret = check_room(b->rcv);
+	int ret = check_peer(b->rcv, &id->route.addr.dst_addr);
 
 	if (!ret)
 		ret = rxpost_conn_create(b, id, is_foreign(&event->param.conn));

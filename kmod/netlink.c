@@ -144,6 +144,28 @@ int rxpost_nl_receiver_get_dumpit(struct sk_buff *skb,
 	return skb->len ?: ret;
 }
 
+static int make_receiver(struct genl_info *info,
+			 const struct rxpost_config *cfg,
+			 const struct rxpost_ask *ask)
+{
+	struct rxpost_receiver *rcv;
+	struct sk_buff *reply;
+	int ret;
+
+	/* First, so that what was made is not answered with an error. */
+	reply = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!reply)
+		return -ENOMEM;
+	mutex_lock(&rxpost_mutex);
+	ret = rxpost_receiver_create(cfg, ask, &rcv);
+	if (ret)
+		nlmsg_free(reply);
+	else
+		ret = reply_receiver(reply, info, rcv);
+	mutex_unlock(&rxpost_mutex);
+	return ret;
+}
+
 /**
  * rxpost_nl_receiver_new_doit() - make a receiver
  * @skb: request
@@ -153,26 +175,18 @@ int rxpost_nl_receiver_get_dumpit(struct sk_buff *skb,
  */
 int rxpost_nl_receiver_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct rxpost_ask ask = { info->extack, info->attrs };
-	struct rxpost_receiver *rcv;
-	struct rxpost_config cfg;
-	struct sk_buff *reply;
+	const struct rxpost_ask ask = { info->extack, info->attrs,
+					info->nlhdr };
+	struct rxpost_config *cfg;
 	int ret;
 
-	ret = rxpost_config_new(&cfg, &ask);
-	if (ret)
-		return ret;
-	/* First, so that what was made is not answered with an error. */
-	reply = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!reply)
+	cfg = kzalloc(sizeof(*cfg), GFP_KERNEL);
+	if (!cfg)
 		return -ENOMEM;
-	mutex_lock(&rxpost_mutex);
-	ret = rxpost_receiver_create(&cfg, &ask, &rcv);
-	if (ret)
-		nlmsg_free(reply);
-	else
-		ret = reply_receiver(reply, info, rcv);
-	mutex_unlock(&rxpost_mutex);
+	ret = rxpost_config_new(cfg, &ask);
+	if (!ret)
+		ret = make_receiver(info, cfg, &ask);
+	kfree(cfg);
 	return ret;
 }
 
@@ -185,14 +199,16 @@ int rxpost_nl_receiver_new_doit(struct sk_buff *skb, struct genl_info *info)
  */
 int rxpost_nl_receiver_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct rxpost_ask ask = { info->extack, info->attrs };
+	const struct rxpost_ask ask = { info->extack, info->attrs,
+					info->nlhdr };
 	struct rxpost_receiver *rcv;
 	int ret;
 
 	mutex_lock(&rxpost_mutex);
 	rcv = find_alive(&ask);
 	ret = IS_ERR(rcv) ? PTR_ERR(rcv) :
-			    rxpost_config_change(&rcv->cfg, &ask);
+			    rxpost_binding_check(rcv, &ask) ?:
+			    rxpost_config_change(rcv, &ask);
 	if (!ret)
 		rxpost_binding_kick(rcv);
 	mutex_unlock(&rxpost_mutex);

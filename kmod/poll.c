@@ -6,13 +6,14 @@
  * queues (repost.c), judges their completions (complete.c) and keeps their
  * books. Others reach it by
  * rxpost_poller_command() and rxpost_poller_kick(). A turn is: commands, up to
- * budget completions, one repost pass over the connections that were touched,
- * then those whose time has come. Nothing in a turn allocates or sleeps.
+ * budget completions, one pass of sink and repost over the connections that
+ * were touched, then those whose time has come. Nothing in a turn allocates;
+ * nothing sleeps, but to move to another CPU when told to.
  *
  * Waiting. An empty CQ is spun on for spin-us (hybrid) or for ever (busy, while
  * a connection exists), then armed, polled once more, because a completion may
  * have come between the last poll and the arming, and slept on. The sleep ends
- * with a completion, a command or the nearest deadline of repost.c.
+ * with a completion, a command or the nearest deadline of repost.c or sink.c.
  */
 #include <linux/hrtimer.h>
 #include <linux/sched.h>
@@ -48,6 +49,7 @@ static void poller_detach(struct rxpost_poller *p, struct rxpost_conn *conn)
 {
 	p->conns[conn->index] = NULL;
 	p->nr_conns--;
+	rxpost_sink_forget(p, conn);
 	rxpost_repost_forget(conn);
 	rxpost_publish(conn);
 	/* Not ours from here on: the worker may free it at any moment. */
@@ -59,6 +61,7 @@ static void poller_attach(struct rxpost_poller *p, struct rxpost_conn *conn)
 	p->conns[conn->index] = conn;
 	p->nr_conns++;
 	conn->due = true;
+	rxpost_sink_retune(conn);
 	rxpost_repost(p, conn);
 	conn->queue.counters.lowest = conn->queue.account.ledger.outstanding;
 	rxpost_publish(conn);
@@ -70,8 +73,9 @@ static void poller_drain(struct rxpost_poller *p, struct rxpost_conn *conn,
 			 bool expired)
 {
 	conn->draining = true;
+	rxpost_sink_forget(p, conn);
 	rxpost_repost_forget(conn);
-	if (!conn->queue.account.ledger.outstanding || expired ||
+	if (!rxpost_outstanding(conn) || expired ||
 	    rxpost_fault(RXPOST_FAULT_EXPIRE))
 		poller_detach(p, conn);
 	else
@@ -109,6 +113,23 @@ static bool obey_all(struct rxpost_poller *p)
 	return true;
 }
 
+/*
+ * The thread moves itself, so that nobody else has to keep it from ending. A
+ * CPU that has gone offline in the meantime changes nothing.
+ */
+static void pin(struct rxpost_poller *p)
+{
+	const struct rxpost_config *cfg = &p->rcv->cfg;
+	u32 n = READ_ONCE(cfg->nr_cpus);
+	u32 cpu = n ? READ_ONCE(cfg->cpus[p->index % n]) : RXPOST_CPU_ANY;
+
+	if (likely(cpu == p->cpu))
+		return;
+	p->cpu = cpu;
+	set_cpus_allowed_ptr(current, cpu == RXPOST_CPU_ANY ?
+				      &p->home : cpumask_of(cpu));
+}
+
 /* A new target: look at every connection once. */
 static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
 {
@@ -121,10 +142,12 @@ static bool obey_kick(struct rxpost_poller *p, struct rxpost_conn **touched)
 	 * with rxpost_poller_kick().
 	 */
 	smp_store_mb(p->kicked, false);
+	pin(p);
 	for (i = 0; i < p->rcv->cfg.max_conns; i++) {
 		if (!p->conns[i])
 			continue;
 		p->conns[i]->due = true;
+		rxpost_sink_retune(p->conns[i]);
 		rxpost_touch(p->conns[i], touched);
 	}
 	return true;
@@ -146,9 +169,10 @@ static void settle(struct rxpost_poller *p, struct rxpost_conn *touched)
 
 		touched = conn->next_touched;
 		conn->touched = false;
+		if (unlikely(conn->queue.account.unripe))
+			rxpost_sink_settle(p, conn);
 		rxpost_repost(p, conn);
-		if (unlikely(conn->draining &&
-			     !conn->queue.account.ledger.outstanding))
+		if (unlikely(conn->draining && !rxpost_outstanding(conn)))
 			poller_detach(p, conn);
 		else
 			rxpost_publish(conn);
@@ -181,6 +205,8 @@ static bool poller_turn(struct rxpost_poller *p)
 		p->hist.turns.polls++;
 		rxpost_complete(p, n, &touched);
 	}
+	if (unlikely(timerqueue_getnext(&p->sinks)))
+		worked |= rxpost_sink_due(p, &touched);
 	settle(p, touched);
 	worked |= timed_work(p);
 	return worked || n > 0;
@@ -203,7 +229,7 @@ static bool may_spin(struct rxpost_poller *p)
 
 static void poller_sleep(struct rxpost_poller *p)
 {
-	u64 when = rxpost_repost_deadline(p);
+	u64 when = min(rxpost_repost_deadline(p), rxpost_sink_deadline(p));
 	ktime_t expires = ns_to_ktime(when);
 
 	set_current_state(TASK_IDLE);
@@ -245,6 +271,7 @@ static int poll_thread(void *data)
 {
 	struct rxpost_poller *p = data;
 
+	pin(p);
 	while (!kthread_should_stop()) {
 		if (poller_turn(p)) {
 			p->busy_ns = p->now_ns;
@@ -304,6 +331,8 @@ static int create_thread(struct rxpost_poller *p)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	p->task = get_task_struct(task);
+	cpumask_copy(&p->home, task->cpus_ptr);
+	p->cpu = RXPOST_CPU_ANY;
 	return 0;
 }
 
@@ -347,6 +376,7 @@ struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
 	init_llist_head(&p->commands);
 	INIT_LIST_HEAD(&p->waiting);
 	INIT_LIST_HEAD(&p->retry);
+	timerqueue_init_head(&p->sinks);
 	p->conns = kvcalloc(b->rcv->cfg.max_conns, sizeof(*p->conns),
 			    GFP_KERNEL);
 	if (!p->conns)

@@ -17,6 +17,17 @@
 #include "rxpost.h"
 #include "trace.h"
 
+static void give_to_device(const struct rxpost_queue *q,
+			   const struct rxpost_slot *s)
+{
+	u32 i;
+
+	for (i = 0; i < q->nr_segments; i++)
+		ib_dma_sync_single_for_device(q->dev, s->sge[i].addr,
+					      s->sge[i].length,
+					      DMA_FROM_DEVICE);
+}
+
 /*
  * Takes @n slots and links their WRs. The slots count as posted from here on:
  * a completion can come before ib_post_recv() returns.
@@ -29,9 +40,8 @@ static struct ib_recv_wr *build_chain(struct rxpost_queue *q, u32 n)
 	while (n--) {
 		struct rxpost_slot *s;
 
-		s = &q->slots[rxpost_account_take(&q->account)];
-		ib_dma_sync_single_for_device(q->dev, s->sge.addr,
-					      q->slot_size, DMA_FROM_DEVICE);
+		s = rxpost_slot(q, rxpost_account_take(&q->account));
+		give_to_device(q, s);
 		*link = &s->wr;
 		link = &s->wr.next;
 	}
@@ -62,7 +72,7 @@ static u32 take_back(struct rxpost_queue *q, const struct ib_recv_wr *wr)
  * rxpost_post() - post receives as one chain
  * @q: the queue; the caller is its poller
  * @hist: the poller's histograms
- * @n: how many, from 1 to RXPOST_BATCH_MAX and to what is held and free
+ * @n: how many, from 1 to RXPOST_BATCH_MAX and to what is ripe and free
  *
  * Held slots go first, the oldest at the head. Refused receives are free again
  * and stay so until the caller tries again, later.

@@ -2,11 +2,12 @@
 /*
  * repost.c - when and how many of a connection's slots are posted.
  *
- * A completed slot is held until a batch of them is there, because a call of
- * ib_post_recv() costs more than the receives in it. It is held only so long:
- * receives are posted at once when few are outstanding (low-water), and when
- * the oldest has waited batch-timeout-us. What a driver refused is offered
- * again after RXPOST_RETRY_NS, never in a tight loop.
+ * A completed slot, once its sink is done with it, is held until a batch of them
+ * is there, because a call of ib_post_recv() costs more than the receives in
+ * it. It is held only so long: receives are posted at once when few are
+ * outstanding (low-water), and when the oldest has waited batch-timeout-us.
+ * What a driver refused is offered again after RXPOST_RETRY_NS, never in a tight
+ * loop.
  *
  * Called by poll.c, on the poller's thread, for connections that something
  * happened to. Times wait in two lists, each sorted because every entry waits
@@ -30,6 +31,8 @@ static void rest_all(struct rxpost_conn *conn)
 	struct rxpost_queue *q = &conn->queue;
 
 	q->counters.post_skipped += q->account.ledger.held;
+	/* The sink can do nothing for them any more. */
+	rxpost_account_ripen(&q->account, q->account.unripe);
 	while (rxpost_account_rest(&q->account))
 		;
 }
@@ -37,14 +40,14 @@ static void rest_all(struct rxpost_conn *conn)
 /* Held slots for which there is no room since the depth was lowered. */
 static void rest_surplus(struct rxpost_queue *q, u32 room)
 {
-	while (unlikely(q->account.ledger.held > room))
+	while (unlikely(rxpost_account_ripe(&q->account) > room))
 		rxpost_account_rest(&q->account);
 }
 
 static void note_waiting(struct rxpost_poller *p, struct rxpost_conn *conn,
 			 bool posted)
 {
-	if (!conn->queue.account.ledger.held) {
+	if (!rxpost_account_ripe(&conn->queue.account)) {
 		list_del_init(&conn->waiting_node);
 		return;
 	}
@@ -76,6 +79,18 @@ static bool post_batches(struct rxpost_poller *p, struct rxpost_conn *conn,
 	return true;
 }
 
+/* It is reached at each turn of a queue that is short for its traffic. */
+static void tell_low(struct rxpost_poller *p, struct rxpost_conn *conn)
+{
+	if (p->now_ns - conn->low_told_ns < RXPOST_LOW_TELL_NS)
+		return;
+	conn->low_told_ns = p->now_ns;
+	rxpost_event(RXPOST_EVENT_TYPE_LOW_WATER, conn->rcv, conn,
+		     "%u receives left, low water is %u",
+		     conn->queue.account.ledger.outstanding,
+		     READ_ONCE(conn->rcv->cfg.low_water));
+}
+
 /**
  * rxpost_repost() - post what is due on a connection
  * @p: the poller that owns it
@@ -89,10 +104,9 @@ void rxpost_repost(struct rxpost_poller *p, struct rxpost_conn *conn)
 	const struct rxpost_ledger *l = &conn->queue.account.ledger;
 	u32 batch = READ_ONCE(cfg->batch);
 	u32 top, room, n;
-	bool all;
+	bool all, low;
 
-	if (unlikely(conn->failed || conn->draining ||
-		     test_bit(RXPOST_CONN_NO_POST, &conn->flags))) {
+	if (unlikely(rxpost_no_post(conn))) {
 		rest_all(conn);
 		list_del_init(&conn->waiting_node);
 		list_del_init(&conn->retry_node);
@@ -102,9 +116,11 @@ void rxpost_repost(struct rxpost_poller *p, struct rxpost_conn *conn)
 	top = ceiling(conn);
 	room = top > l->outstanding ? top - l->outstanding : 0;
 	rest_surplus(&conn->queue, room);
-	n = min(room, l->held + l->free);
-	all = conn->due || l->outstanding <= READ_ONCE(cfg->low_water) ||
-	      !READ_ONCE(cfg->batch_timeout_us);
+	n = min(room, rxpost_account_ripe(&conn->queue.account) + l->free);
+	low = l->outstanding <= READ_ONCE(cfg->low_water);
+	if (low && !conn->due)
+		tell_low(p, conn);
+	all = low || conn->due || !READ_ONCE(cfg->batch_timeout_us);
 	conn->due = false;
 	if (!all)
 		n -= n % batch;

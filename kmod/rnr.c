@@ -75,6 +75,17 @@ int rxpost_rnr_code(u32 us, u8 *code, u32 *granted_us)
 }
 
 /**
+ * rxpost_rnr_wait_us() - the wait a code stands for
+ * @code: of the table, 0 to 31
+ *
+ * Context: any. Return: microseconds.
+ */
+u32 rxpost_rnr_wait_us(u8 code)
+{
+	return code ? wait_us[code] : RNR_LONGEST_US;
+}
+
+/**
  * rxpost_rnr_effective_us() - what a device makes of a wait
  * @dev: the device; sender and receiver are taken to be of one kind
  * @us: a wait of the table, in microseconds

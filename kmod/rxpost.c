@@ -122,6 +122,7 @@ static struct rxpost_receiver *alloc_receiver(const struct rxpost_config *cfg)
 	kref_init(&rcv->ref);
 	INIT_LIST_HEAD(&rcv->node);
 	INIT_WORK(&rcv->destroy_work, destroy_receiver);
+	kthread_init_work(&rcv->retune_work, rxpost_retune);
 	spin_lock_init(&rcv->lock);
 	init_waitqueue_head(&rcv->conns_gone);
 	rcv->cfg = *cfg;
@@ -133,8 +134,7 @@ static int reserve_memory(struct rxpost_receiver *rcv,
 			  const struct rxpost_ask *ask)
 {
 	const struct rxpost_config *cfg = &rcv->cfg;
-	u64 need = rxpost_queue_bytes(cfg->depth_max, cfg->slot_size) *
-		   cfg->max_conns;
+	u64 need = rxpost_conn_bytes(cfg) * cfg->max_conns;
 	u64 left = rxpost_memory_left();
 
 	if (need > left)
@@ -287,6 +287,7 @@ exit_faults:
 static void __exit rxpost_exit(void)
 {
 	rxpost_netlink_exit();
+	rxpost_devices_stop();
 	delete_all();
 	/* Waits for all destructions. */
 	destroy_workqueue(destroy_wq);

@@ -30,6 +30,7 @@
 #include <linux/mutex.h>
 #include <linux/seqlock.h>
 #include <linux/spinlock.h>
+#include <linux/timerqueue.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -39,6 +40,7 @@
 
 #include "account.h"
 #include "fault.h"
+#include "queue.h"
 #include "wire.h"
 #include "wr_id.h"
 
@@ -51,11 +53,20 @@
 #define RXPOST_BATCH_TIMEOUT_MAX_US	1000000U
 #define RXPOST_SPIN_MAX_US	10000U
 #define RXPOST_DRAIN_TIMEOUT_MAX_MS	600000U
+#define RXPOST_HOLD_MAX_US	600000000U
+#define RXPOST_IDLE_TIMEOUT_MAX_MS	86400000U
+#define RXPOST_SEGMENTS_MAX	64
+#define RXPOST_ALLOW_MAX	16
+#define RXPOST_CPU_ANY		U32_MAX
 
 /* rxe and siw refuse a QP without a send queue. */
 #define RXPOST_SQ_WR		1
+/* Answers of the echo sink that can be on their way on one connection. */
+#define RXPOST_ECHO_WR		64
 /* How long a refused receive waits before it is offered again. */
 #define RXPOST_RETRY_NS		NSEC_PER_MSEC
+/* One connection's low water is told of no more often. */
+#define RXPOST_LOW_TELL_NS	NSEC_PER_SEC
 /* Longest wait for a poller to fill a new queue; it works without sleeping. */
 #define RXPOST_FILL_TIMEOUT	(10 * HZ)
 
@@ -65,25 +76,43 @@
 
 struct rxpost_receiver;
 
+/**
+ * struct rxpost_prefix - a range of peer addresses
+ * @family: AF_INET or AF_INET6
+ * @len: leading bits that count
+ * @in: the address, for AF_INET
+ * @in6: the address, for AF_INET6
+ */
+struct rxpost_prefix {
+	u16 family;
+	u8 len;
+	union {
+		struct in_addr in;
+		struct in6_addr in6;
+	};
+};
+
 /*
  * struct rxpost_config - what a receiver was told
  *
  * The first part is fixed at creation. The second changes under rxpost_mutex
- * with WRITE_ONCE() and is read by pollers with READ_ONCE(): each value is good
- * on its own, and no poller needs two of them to agree.
+ * with WRITE_ONCE() and is read by pollers and by the receiver's worker with
+ * READ_ONCE(): each value is good on its own, and nobody needs two of them to
+ * agree. The third changes under rxpost_mutex and receiver->lock.
  */
 struct rxpost_config {
 	char name[RXPOST_NAME_LEN + 1];
-	char device[IB_DEVICE_NAME_MAX];
+	char device[IB_DEVICE_NAME_MAX];	/* rxpost_mutex, once it is back */
+	bool device_given;	/* else the address chooses it */
 	struct sockaddr_storage addr;
 	u32 depth_max;
-	u32 slot_size;
+	u32 slot_size;		/* sum of @segments */
+	u32 segments[RXPOST_SEGMENTS_MAX];
+	u32 nr_segments;
 	u32 max_conns;
 	u32 pollers;
 	u32 sink;		/* enum rxpost_sink */
-	u32 rnr_timer_us;	/* as rounded up to rnr_code's wait */
 	u32 rnr_retry;
-	u8 rnr_code;
 	bool low_water_given;	/* else it follows depth */
 
 	u32 depth;
@@ -94,29 +123,15 @@ struct rxpost_config {
 	u32 budget;
 	u32 spin_us;
 	u32 drain_timeout_ms;
-};
+	u32 hold_us;
+	u32 idle_timeout_ms;	/* 0 is never */
+	u32 rnr_timer_us;	/* as rounded up to rnr_code's wait */
+	u8 rnr_code;
+	u32 cpus[RXPOST_POLLERS_MAX];
+	u32 nr_cpus;		/* 0: pollers run anywhere */
 
-/*
- * struct rxpost_counters - what happened on one queue, or a sum of such
- *
- * Fields are those of the counters attribute set in spec/rxpost.yaml.
- */
-struct rxpost_counters {
-	u64 messages;
-	u64 bytes;
-	u64 imm;
-	u64 post_calls;
-	u64 post_wrs;
-	u64 refused_calls;
-	u64 refused_wrs;
-	u64 post_skipped;
-	u64 empty;
-	u64 verified;
-	u64 gaps;
-	u64 repeats;
-	u64 damaged;
-	u64 unrecognised;
-	u32 lowest;
+	struct rxpost_prefix allow[RXPOST_ALLOW_MAX];
+	u32 nr_allow;		/* 0: everybody is let in */
 };
 
 /**
@@ -155,50 +170,41 @@ struct rxpost_histograms {
  *	never sees half of an update and never waits for a sleeping writer
  * @ledger: copy of the queue's ledger
  * @counters: copy of its counters
+ * @sends: copy of the ledger of its answers; all 0 unless the sink is echo
  * @last_rx_ns: ktime_get() of the turn that received last, 0 for never
  */
 struct rxpost_published {
 	seqcount_t seq;
 	struct rxpost_ledger ledger;
 	struct rxpost_counters counters;
+	struct rxpost_ledger sends;
 	u64 last_rx_ns;
 };
 
 /**
- * struct rxpost_slot - one receive: work request, its SGE and its buffer
+ * struct rxpost_answer - one send of the echo sink
  * @wr: next is written when a chain is built, the rest once
- * @sge: DMA address and length of @buf
- * @buf: the kernel's address of it
- *
- * One cache line, so that building a chain touches one line a receive.
+ * @sge: its part of the answers' buffer
  */
-struct rxpost_slot {
-	struct ib_recv_wr wr;
+struct rxpost_answer {
+	struct ib_send_wr wr;
 	struct ib_sge sge;
-	void *buf;
 } ____cacheline_aligned;
 
 /*
- * struct rxpost_queue - the receives of one QP
+ * struct rxpost_echo - the answers of one connection
  *
- * Made and freed by the receiver's worker (queue.c); in between the poller's.
+ * Made and freed by the receiver's worker (echo.c); in between the poller's.
  */
-struct rxpost_queue {
+struct rxpost_echo {
 	struct ib_device *dev;
-	struct ib_qp *qp;
-	struct rxpost_slot *slots;
-	struct rxpost_account account;
-	struct rxpost_counters counters;
-	u64 expect_seq;		/* verify: the sequence number due next */
-	u32 slot_size;
-	u32 nr_mapped;		/* slots [0, nr_mapped) are mapped */
-
-	/* memory behind the slots */
-	struct page **pages;
-	u32 nr_pages;		/* allocations in @pages */
-	u32 order;		/* of each */
-	u32 per_page;		/* buffers in each */
-	u32 stride;		/* bytes from one buffer to the next */
+	struct rxpost_answer *answers;	/* RXPOST_ECHO_WR */
+	struct rxpost_account account;	/* answers are FREE or POSTED */
+	u8 state[RXPOST_ECHO_WR];
+	u32 free[RXPOST_ECHO_WR];
+	void *buf;		/* of all answers, mapped as one */
+	u64 addr;
+	u32 stride;
 };
 
 /* Bits of rxpost_conn.commands, set and taken as a whole. */
@@ -241,6 +247,7 @@ struct rxpost_conn {
 	u32 rq_granted;
 	u64 born_ns;
 	bool foreign;		/* no rxpost private data in its request */
+	u8 rnr_code;		/* of its QP; the receiver's worker */
 	struct sockaddr_storage peer;
 	unsigned long flags;	/* enum rxpost_conn_flag, atomic bits */
 	u8 state;		/* enum rxpost_conn_state; receiver->lock */
@@ -254,6 +261,7 @@ struct rxpost_conn {
 	struct kthread_work accept_work;
 	struct kthread_work teardown_work;
 	struct kthread_delayed_work expire_work;
+	struct kthread_delayed_work idle_work;
 	struct kthread_work finish_work;
 
 	/* from anyone to the poller */
@@ -264,6 +272,8 @@ struct rxpost_conn {
 
 	/* the poller's, from attach to detach */
 	struct rxpost_queue queue;
+	struct rxpost_echo *echo;	/* NULL unless that is the sink */
+	bool slow;		/* the sink takes its time with a message */
 	bool draining;
 	bool failed;		/* a completion in error: its QP is in ERR */
 	bool due;		/* post whatever there is, full batch or not */
@@ -275,6 +285,8 @@ struct rxpost_conn {
 	struct list_head waiting_node;	/* poller->waiting */
 	u64 refused_ns;
 	struct list_head retry_node;	/* poller->retry */
+	struct timerqueue_node sink_node;	/* poller->sinks */
+	u64 low_told_ns;
 	char failure[RXPOST_REASON_LEN];	/* what made it fail, in words */
 
 	struct rxpost_published published;
@@ -293,6 +305,9 @@ struct rxpost_conn {
  * @conns: by index; written and read by the thread alone
  * @waiting: connections that hold slots back for a batch, oldest first
  * @retry: connections with refused receives, oldest first
+ * @sinks: connections whose sink has to do something, by when
+ * @home: CPUs it may run on when it is not pinned
+ * @cpu: the one it is pinned to, or RXPOST_CPU_ANY
  */
 struct rxpost_poller {
 	struct rxpost_binding *binding;
@@ -308,6 +323,9 @@ struct rxpost_poller {
 	bool cq_mourned;
 	struct list_head waiting;
 	struct list_head retry;
+	struct timerqueue_head sinks;
+	struct cpumask home;
+	u32 cpu;
 	struct rxpost_histograms hist;
 	struct rxpost_fault_store late;	/* completions a fault point kept back */
 	struct ib_wc wc[RXPOST_BUDGET_MAX];
@@ -342,7 +360,7 @@ struct rxpost_binding {
 /*
  * struct rxpost_receiver - one name, one address, one configuration
  * @lock: protects conn_by_index, generations, nr_conns, each connection's
- *	state, admitting, past_*, rejected and accepted, and keeps pollers from
+ *	state, admitting, cfg.allow, past_*, rejected and accepted, and keeps pollers from
  *	leaving the binding (rxpost_mutex keeps the binding). Never
  *	taken by QP, CQ and completion events, which may come in an interrupt:
  *	its holder may wait for a poller to finish publishing, and that poller
@@ -356,8 +374,10 @@ struct rxpost_receiver {
 	struct rxpost_config cfg;
 	struct rxpost_binding *binding;	/* rxpost_mutex */
 	struct kthread_worker *worker;	/* accepts and ends connections */
+	struct kthread_work retune_work;
 	struct work_struct destroy_work;
 	u64 reserved;			/* bytes of the memory bound */
+	int rebind_err;			/* of the last try; rxpost_mutex */
 	u32 rnr_effective_us;
 	u32 cqe;
 
@@ -369,6 +389,7 @@ struct rxpost_receiver {
 	wait_queue_head_t conns_gone;
 	struct rxpost_ledger past_ledger;
 	struct rxpost_counters past_counters;
+	struct rxpost_ledger past_sends;
 	struct rxpost_histograms past_hist;
 	u64 rejected;
 	u64 accepted;
@@ -380,11 +401,14 @@ struct rxpost_receiver {
 /**
  * struct rxpost_ask - a request being served, for refusing it in a sentence
  * @extack: where the sentence goes, or NULL
- * @attrs: the request's attributes by type, or NULL
+ * @attrs: the request's attributes by type, or NULL; of those that may come
+ *	several times, the last
+ * @nlh: the whole request, or NULL
  */
 struct rxpost_ask {
 	struct netlink_ext_ack *extack;
 	struct nlattr **attrs;
+	const struct nlmsghdr *nlh;
 };
 
 /* rxpost.c: receivers */
@@ -401,23 +425,39 @@ u64 rxpost_memory_limit(void);
 u64 rxpost_memory_left(void);
 u64 rxpost_memory_reserved(void);
 
-/* binding.c: a receiver on its device, and devices that leave */
+/* binding.c: a receiver on its device */
 int rxpost_binding_create(struct rxpost_receiver *rcv,
 			  const struct rxpost_ask *ask);
 int rxpost_binding_start(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);
 void rxpost_binding_abort(struct rxpost_receiver *rcv);
 void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason);
+int rxpost_binding_check(struct rxpost_receiver *rcv,
+			 const struct rxpost_ask *ask);
 void rxpost_binding_kick(struct rxpost_receiver *rcv);
+u32 rxpost_sq_wr(const struct rxpost_config *cfg);
+u64 rxpost_conn_bytes(const struct rxpost_config *cfg);
+
+/* device.c: devices that come and go */
+bool rxpost_device_usable(struct ib_device *dev);
 int rxpost_devices_register(void);
+void rxpost_devices_stop(void);
 void rxpost_devices_unregister(void);
 
 /* config.c: what may be asked for */
 int rxpost_refuse(const struct rxpost_ask *ask, int err, int attr,
 		  const char *fmt, ...) __printf(4, 5);
 int rxpost_config_new(struct rxpost_config *cfg, const struct rxpost_ask *ask);
-int rxpost_config_change(struct rxpost_config *cfg,
+int rxpost_config_change(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);
+
+/* lists.c: configuration that is more than a number */
+int rxpost_take_segments(struct rxpost_config *cfg,
+			 const struct rxpost_ask *ask);
+int rxpost_take_cpus(struct rxpost_config *cfg, const struct rxpost_ask *ask);
+int rxpost_take_allow(struct rxpost_config *cfg, const struct rxpost_ask *ask);
+bool rxpost_allowed(const struct rxpost_config *cfg,
+		    const struct sockaddr_storage *peer);
 
 /* conn.c: connections; with listen.c all that knows rdma_cm */
 int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
@@ -427,6 +467,12 @@ void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
 void rxpost_conns_kill(struct rxpost_receiver *rcv,
 		       struct rxpost_poller *poller, const char *reason);
 
+/* upkeep.c: live connections, between their accept and their end */
+void rxpost_upkeep_init(struct rxpost_conn *conn);
+void rxpost_upkeep_begin(struct rxpost_conn *conn);
+void rxpost_upkeep_end(struct rxpost_conn *conn);
+void rxpost_retune(struct kthread_work *work);
+
 /* listen.c: the listener, and who is let in */
 int rxpost_listener_create(struct rxpost_binding *b,
 			   const struct rxpost_ask *ask);
@@ -434,13 +480,20 @@ int rxpost_listener_start(struct rxpost_binding *b,
 			  const struct rxpost_ask *ask);
 
 /* queue.c: buffers, mappings, work requests */
-u64 rxpost_queue_bytes(u32 slots, u32 slot_size);
+u64 rxpost_queue_bytes(const struct rxpost_config *cfg);
 int rxpost_queue_init(struct rxpost_queue *q, struct rxpost_conn *conn,
 		      struct ib_pd *pd);
 void rxpost_queue_free(struct rxpost_queue *q, struct rxpost_conn *conn);
 
 /* post.c: the only caller of ib_post_recv() */
 u32 rxpost_post(struct rxpost_queue *q, struct rxpost_histograms *hist, u32 n);
+
+/* echo.c: the answers of the echo sink */
+u64 rxpost_echo_bytes(const struct rxpost_config *cfg);
+struct rxpost_echo *rxpost_echo_create(struct rxpost_conn *conn,
+				       struct ib_pd *pd);
+void rxpost_echo_free(struct rxpost_echo *echo, struct rxpost_conn *conn);
+u32 rxpost_echo_post(struct rxpost_conn *conn, u32 n);
 
 /* poll.c: the CQ and its thread */
 struct rxpost_poller *rxpost_poller_create(struct rxpost_binding *b, u32 index,
@@ -457,7 +510,6 @@ void rxpost_complete(struct rxpost_poller *p, int n,
 		     struct rxpost_conn **touched);
 void rxpost_complete_late(struct rxpost_poller *p,
 			  struct rxpost_conn **touched);
-void rxpost_touch(struct rxpost_conn *conn, struct rxpost_conn **touched);
 
 /* repost.c: when a connection's slots are posted */
 void rxpost_repost(struct rxpost_poller *p, struct rxpost_conn *conn);
@@ -466,15 +518,20 @@ u64 rxpost_repost_deadline(struct rxpost_poller *p);
 void rxpost_repost_forget(struct rxpost_conn *conn);
 
 /* sink.c: what is done with a message */
-void rxpost_sink(struct rxpost_conn *conn, const struct rxpost_slot *slot,
-		 u32 len);
+void rxpost_sink(struct rxpost_conn *conn, struct rxpost_slot *slot, u32 len);
+void rxpost_sink_wait(struct rxpost_conn *conn, struct rxpost_slot *slot,
+		      u32 len);
+void rxpost_sink_settle(struct rxpost_poller *p, struct rxpost_conn *conn);
+void rxpost_sink_retune(struct rxpost_conn *conn);
+u64 rxpost_sink_deadline(struct rxpost_poller *p);
+bool rxpost_sink_due(struct rxpost_poller *p, struct rxpost_conn **touched);
+void rxpost_sink_forget(struct rxpost_poller *p, struct rxpost_conn *conn);
 
 /* stats.c: sums and consistent readings */
 void rxpost_publish(struct rxpost_conn *conn);
 void rxpost_read_conn(struct rxpost_conn *conn, struct rxpost_published *out);
 void rxpost_read_receiver(struct rxpost_receiver *rcv,
-			  struct rxpost_ledger *ledger,
-			  struct rxpost_counters *counters);
+			  struct rxpost_published *sum);
 void rxpost_read_histograms(struct rxpost_receiver *rcv,
 			    struct rxpost_histograms *out);
 void rxpost_read_turns(struct rxpost_receiver *rcv, struct rxpost_turns *out);
@@ -488,6 +545,32 @@ void rxpost_event(enum rxpost_event_type type, struct rxpost_receiver *rcv,
 	__printf(4, 5);
 void rxpost_events_start(void);
 void rxpost_events_stop(void);
+
+/* Has a connection looked at when the turn ends; its poller only. */
+static inline void rxpost_touch(struct rxpost_conn *conn,
+				struct rxpost_conn **touched)
+{
+	if (conn->touched)
+		return;
+	conn->touched = true;
+	conn->next_touched = *touched;
+	*touched = conn;
+}
+
+/* Its QP is in ERR, or will be: nothing is posted to it any more. */
+static inline bool rxpost_no_post(const struct rxpost_conn *conn)
+{
+	return conn->failed || conn->draining ||
+	       test_bit(RXPOST_CONN_NO_POST, &conn->flags);
+}
+
+/* What the device has of a connection's: receives, and answers on their way. */
+static inline u32 rxpost_outstanding(const struct rxpost_conn *conn)
+{
+	u32 n = conn->queue.account.ledger.outstanding;
+
+	return conn->echo ? n + conn->echo->account.ledger.outstanding : n;
+}
 
 /* show.c: objects as attributes */
 int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv);
@@ -506,6 +589,7 @@ void rxpost_netlink_exit(void);
 
 /* rnr.c: the InfiniBand table of RNR waits */
 int rxpost_rnr_code(u32 us, u8 *code, u32 *granted_us);
+u32 rxpost_rnr_wait_us(u8 code);
 u32 rxpost_rnr_effective_us(const struct ib_device *dev, u32 us);
 
 #endif /* _RXPOST_H */

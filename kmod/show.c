@@ -92,6 +92,7 @@ static int put_queue_counts(struct sk_buff *skb,
 		{ RXPOST_A_COUNTERS_MESSAGES, c->messages },
 		{ RXPOST_A_COUNTERS_BYTES, c->bytes },
 		{ RXPOST_A_COUNTERS_IMM, c->imm },
+		{ RXPOST_A_COUNTERS_WRITE_IMM, c->write_imm },
 		{ RXPOST_A_COUNTERS_POST_CALLS, c->post_calls },
 		{ RXPOST_A_COUNTERS_POST_WRS, c->post_wrs },
 		{ RXPOST_A_COUNTERS_REFUSED_CALLS, c->refused_calls },
@@ -160,6 +161,8 @@ static int put_config(struct sk_buff *skb, const struct rxpost_config *cfg)
 		{ RXPOST_A_RECEIVER_RNR_TIMER_US, cfg->rnr_timer_us },
 		{ RXPOST_A_RECEIVER_RNR_RETRY, cfg->rnr_retry },
 		{ RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS, cfg->drain_timeout_ms },
+		{ RXPOST_A_RECEIVER_HOLD_US, cfg->hold_us },
+		{ RXPOST_A_RECEIVER_IDLE_TIMEOUT_MS, cfg->idle_timeout_ms },
 	};
 	size_t i;
 
@@ -171,6 +174,42 @@ static int put_config(struct sk_buff *skb, const struct rxpost_config *cfg)
 	       nla_put_string(skb, RXPOST_A_RECEIVER_DEVICE, cfg->device) ?:
 	       rxpost_put_addr(skb, RXPOST_A_RECEIVER_ADDR,
 			       RXPOST_A_RECEIVER_PORT, &cfg->addr);
+}
+
+static int put_u32s(struct sk_buff *skb, int attr, const u32 *values, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (nla_put_u32(skb, attr, values[i]))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int put_prefix(struct sk_buff *skb, const struct rxpost_prefix *p)
+{
+	struct nlattr *nest = nla_nest_start(skb, RXPOST_A_RECEIVER_ALLOW);
+	int len = p->family == AF_INET ? sizeof(p->in) : sizeof(p->in6);
+
+	if (!nest || nla_put(skb, RXPOST_A_PREFIX_ADDR, len, &p->in6) ||
+	    nla_put_u32(skb, RXPOST_A_PREFIX_LEN, p->len))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_lists(struct sk_buff *skb, const struct rxpost_config *cfg)
+{
+	u32 i;
+
+	for (i = 0; i < cfg->nr_allow; i++) {
+		if (put_prefix(skb, &cfg->allow[i]))
+			return -EMSGSIZE;
+	}
+	return put_u32s(skb, RXPOST_A_RECEIVER_SEGMENT, cfg->segments,
+			cfg->nr_segments) ?:
+	       put_u32s(skb, RXPOST_A_RECEIVER_CPU, cfg->cpus, cfg->nr_cpus);
 }
 
 static int put_levels(struct sk_buff *skb, struct rxpost_receiver *rcv)
@@ -210,6 +249,14 @@ static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	return ret;
 }
 
+static int put_sends(struct sk_buff *skb, const struct rxpost_receiver *rcv,
+		     int attr, const struct rxpost_ledger *sends)
+{
+	if (rcv->cfg.sink != RXPOST_SINK_ECHO)
+		return 0;
+	return rxpost_put_ledger(skb, attr, sends);
+}
+
 /**
  * rxpost_put_receiver() - a receiver, its books and counters
  * @skb: message
@@ -219,15 +266,16 @@ static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
  */
 int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv)
 {
-	struct rxpost_counters counters;
-	struct rxpost_ledger ledger;
+	struct rxpost_published sum;
 
 	lockdep_assert_held(&rxpost_mutex);
-	rxpost_read_receiver(rcv, &ledger, &counters);
+	rxpost_read_receiver(rcv, &sum);
 	return put_config(skb, &rcv->cfg) ?:
+	       put_lists(skb, &rcv->cfg) ?:
 	       put_levels(skb, rcv) ?:
-	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &ledger) ?:
-	       put_receiver_counters(skb, rcv, &counters) ?:
+	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &sum.ledger) ?:
+	       put_sends(skb, rcv, RXPOST_A_RECEIVER_SENDS, &sum.sends) ?:
+	       put_receiver_counters(skb, rcv, &sum.counters) ?:
 	       put_pollers(skb, rcv);
 }
 
@@ -265,6 +313,8 @@ static int put_conn_facts(struct sk_buff *skb, const struct rxpost_conn *conn)
 			   conn->rcv->cfg.depth_max) ?:
 	       nla_put_u32(skb, RXPOST_A_CONN_RQ_GRANTED, conn->rq_granted) ?:
 	       nla_put_u32(skb, RXPOST_A_CONN_POLLER, conn->poller->index) ?:
+	       nla_put_u32(skb, RXPOST_A_CONN_RNR_TIMER_US,
+			   rxpost_rnr_wait_us(READ_ONCE(conn->rnr_code))) ?:
 	       put_ms_since(skb, RXPOST_A_CONN_AGE_MS, conn->born_ns);
 }
 
@@ -289,6 +339,7 @@ int rxpost_put_conn(struct sk_buff *skb, struct rxpost_conn *conn)
 	    put_ms_since(skb, RXPOST_A_CONN_IDLE_MS, pub.last_rx_ns))
 		return -EMSGSIZE;
 	return rxpost_put_ledger(skb, RXPOST_A_CONN_LEDGER, &pub.ledger) ?:
+	       put_sends(skb, conn->rcv, RXPOST_A_CONN_SENDS, &pub.sends) ?:
 	       put_conn_counters(skb, &pub.counters);
 }
 

@@ -26,6 +26,8 @@ void rxpost_publish(struct rxpost_conn *conn)
 	write_seqcount_begin(&p->seq);
 	p->ledger = conn->queue.account.ledger;
 	p->counters = conn->queue.counters;
+	if (conn->echo)
+		p->sends = conn->echo->account.ledger;
 	p->last_rx_ns = conn->last_rx_ns;
 	write_seqcount_end(&p->seq);
 	preempt_enable();
@@ -47,6 +49,7 @@ void rxpost_read_conn(struct rxpost_conn *conn, struct rxpost_published *out)
 		seq = read_seqcount_begin(&p->seq);
 		out->ledger = p->ledger;
 		out->counters = p->counters;
+		out->sends = p->sends;
 		out->last_rx_ns = p->last_rx_ns;
 	} while (read_seqcount_retry(&p->seq, seq));
 }
@@ -57,6 +60,7 @@ static void counters_add(struct rxpost_counters *sum,
 	sum->messages += more->messages;
 	sum->bytes += more->bytes;
 	sum->imm += more->imm;
+	sum->write_imm += more->write_imm;
 	sum->post_calls += more->post_calls;
 	sum->post_wrs += more->post_wrs;
 	sum->refused_calls += more->refused_calls;
@@ -71,50 +75,61 @@ static void counters_add(struct rxpost_counters *sum,
 	sum->lowest = min(sum->lowest, more->lowest);
 }
 
+/* Only totals: the slots no longer exist. */
+static void fold_ledger(struct rxpost_ledger *sum,
+			const struct rxpost_ledger *ended)
+{
+	struct rxpost_ledger ledger = *ended;
+
+	ledger.slots = 0;
+	ledger.free = 0;
+	ledger.held = 0;
+	rxpost_ledger_add(sum, &ledger);
+}
+
 /**
  * rxpost_fold_conn() - keep the figures of a connection that ends
  * @rcv: its receiver, with its lock held
  * @conn: the connection, its queue freed
  *
- * Its slots no longer exist, so only the totals are kept.
  * Context: receiver->lock held.
  */
 void rxpost_fold_conn(struct rxpost_receiver *rcv, struct rxpost_conn *conn)
 {
-	struct rxpost_ledger ledger = conn->queue.account.ledger;
-
 	lockdep_assert_held(&rcv->lock);
-	ledger.slots = 0;
-	ledger.free = 0;
-	ledger.held = 0;
-	rxpost_ledger_add(&rcv->past_ledger, &ledger);
+	fold_ledger(&rcv->past_ledger, &conn->queue.account.ledger);
+	if (conn->echo)
+		fold_ledger(&rcv->past_sends, &conn->echo->account.ledger);
 	counters_add(&rcv->past_counters, &conn->queue.counters);
 }
 
 /**
  * rxpost_read_receiver() - sums over all connections, past and present
  * @rcv: the receiver
- * @ledger: filled in; balanced, being a sum of balanced ones
- * @counters: filled in; lowest is U32_MAX before the first connection
+ * @sum: filled in but for seq; its ledgers are balanced, being sums of balanced
+ *	ones; lowest is U32_MAX before the first connection
  *
  * Context: process.
  */
 void rxpost_read_receiver(struct rxpost_receiver *rcv,
-			  struct rxpost_ledger *ledger,
-			  struct rxpost_counters *counters)
+			  struct rxpost_published *sum)
 {
 	struct rxpost_published pub;
 	u32 i;
 
 	spin_lock(&rcv->lock);
-	*ledger = rcv->past_ledger;
-	*counters = rcv->past_counters;
+	sum->ledger = rcv->past_ledger;
+	sum->counters = rcv->past_counters;
+	sum->sends = rcv->past_sends;
+	sum->last_rx_ns = 0;
 	for (i = 0; i < rcv->cfg.max_conns; i++) {
 		if (!rcv->conn_by_index[i])
 			continue;
 		rxpost_read_conn(rcv->conn_by_index[i], &pub);
-		rxpost_ledger_add(ledger, &pub.ledger);
-		counters_add(counters, &pub.counters);
+		rxpost_ledger_add(&sum->ledger, &pub.ledger);
+		rxpost_ledger_add(&sum->sends, &pub.sends);
+		counters_add(&sum->counters, &pub.counters);
+		sum->last_rx_ns = max(sum->last_rx_ns, pub.last_rx_ns);
 	}
 	spin_unlock(&rcv->lock);
 }

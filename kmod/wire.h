@@ -66,6 +66,22 @@ struct rxpost_wire_priv {
 static_assert(sizeof(struct rxpost_wire_hdr) == 32);
 static_assert(sizeof(struct rxpost_wire_priv) == 32);
 
+/* Checksum of nothing, to add to. */
+#define RXPOST_WIRE_SUM_NONE	((u32)~0u)
+
+/**
+ * rxpost_wire_sum_add() - checksum of a payload with some more of it
+ * @sum: checksum of what comes before, or RXPOST_WIRE_SUM_NONE
+ * @more: what comes next
+ * @len: bytes of it
+ *
+ * Context: any.
+ */
+static inline u32 rxpost_wire_sum_add(u32 sum, const void *more, size_t len)
+{
+	return crc32_le(sum, more, len);
+}
+
 /**
  * rxpost_wire_sum() - checksum of a message's payload
  * @payload: first byte behind the header
@@ -75,7 +91,7 @@ static_assert(sizeof(struct rxpost_wire_priv) == 32);
  */
 static inline u32 rxpost_wire_sum(const void *payload, size_t len)
 {
-	return crc32_le(~0, payload, len);
+	return rxpost_wire_sum_add(RXPOST_WIRE_SUM_NONE, payload, len);
 }
 
 /**

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * device.c - RDMA devices that come and go.
+ *
+ * A receiver whose device is removed stays, with its totals, and listens again
+ * once an RDMA device has its address. The removal waits for the receiver's
+ * connections; the return is a work item's, which tries again every second as
+ * long as a receiver is without a device and a device is there: an address can
+ * come to a device at any time.
+ */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "rxpost.h"
+
+#define DEVICE_REMOVED	"the device is being removed"
+#define REBIND_INTERVAL	HZ
+
+/**
+ * struct rxpost_device - a device our ib_client knows
+ * @going: remove() has begun; nothing new may be bound to it. rxpost_mutex
+ */
+struct rxpost_device {
+	bool going;
+};
+
+static int add_device(struct ib_device *dev);
+static void remove_device(struct ib_device *dev, void *data);
+static void rebind_all(struct work_struct *work);
+
+static struct ib_client rxpost_client = {
+	.name = "rxpost",
+	.add = add_device,
+	.remove = remove_device,
+};
+
+static DECLARE_DELAYED_WORK(rebind_work, rebind_all);
+static u32 nr_devices;		/* that are not going; rxpost_mutex */
+static bool stopped;		/* rxpost_mutex */
+
+/**
+ * rxpost_device_usable() - whether a device is here to stay for now
+ * @dev: the device
+ *
+ * Context: process, rxpost_mutex held.
+ */
+bool rxpost_device_usable(struct ib_device *dev)
+{
+	struct rxpost_device *known = ib_get_client_data(dev, &rxpost_client);
+
+	lockdep_assert_held(&rxpost_mutex);
+	return known && !known->going;
+}
+
+static void rebind_in(unsigned long delay)
+{
+	lockdep_assert_held(&rxpost_mutex);
+	if (!stopped && nr_devices)
+		mod_delayed_work(system_unbound_wq, &rebind_work, delay);
+}
+
+/* Nobody asked, so the log is told, once: it is tried again every second. */
+static void refuse_rebind(struct rxpost_receiver *rcv, int err,
+			  const struct netlink_ext_ack *extack)
+{
+	if (err != rcv->rebind_err && err != -EADDRNOTAVAIL)
+		pr_warn("%s: does not listen again: %s (error %d)\n",
+			rcv->cfg.name, extack->_msg ?: "no memory", err);
+	rcv->rebind_err = err;
+}
+
+static bool rebind(struct rxpost_receiver *rcv)
+{
+	struct netlink_ext_ack extack = { };
+	const struct rxpost_ask ask = { .extack = &extack };
+	int ret;
+
+	ret = rxpost_binding_create(rcv, &ask);
+	if (!ret) {
+		ret = rxpost_binding_start(rcv, &ask);
+		if (ret)
+			rxpost_binding_abort(rcv);
+	}
+	if (ret) {
+		refuse_rebind(rcv, ret, &extack);
+		return false;
+	}
+	rcv->rebind_err = 0;
+	rcv->state = RXPOST_RECEIVER_STATE_LISTENING;
+	rxpost_event(RXPOST_EVENT_TYPE_DEVICE_BACK, rcv, NULL,
+		     "listening on %pISpc again", &rcv->cfg.addr);
+	return true;
+}
+
+static void rebind_all(struct work_struct *work)
+{
+	struct rxpost_receiver *rcv;
+	bool again = false;
+
+	mutex_lock(&rxpost_mutex);
+	list_for_each_entry(rcv, &rxpost_receivers, node) {
+		if (rcv->state == RXPOST_RECEIVER_STATE_NO_DEVICE)
+			again |= !rebind(rcv);
+	}
+	if (again)
+		rebind_in(REBIND_INTERVAL);
+	mutex_unlock(&rxpost_mutex);
+}
+
+static int add_device(struct ib_device *dev)
+{
+	struct rxpost_device *known = kzalloc(sizeof(*known), GFP_KERNEL);
+
+	if (!known)
+		return -ENOMEM;
+	ib_set_client_data(dev, &rxpost_client, known);
+	mutex_lock(&rxpost_mutex);
+	nr_devices++;
+	rebind_in(0);
+	mutex_unlock(&rxpost_mutex);
+	return 0;
+}
+
+/* A receiver on @dev, with a reference. */
+static struct rxpost_receiver *next_on_device(const struct ib_device *dev)
+{
+	struct rxpost_receiver *rcv;
+
+	lockdep_assert_held(&rxpost_mutex);
+	list_for_each_entry(rcv, &rxpost_receivers, node) {
+		if (rcv->binding && rcv->binding->dev == dev) {
+			rxpost_receiver_get(rcv);
+			return rcv;
+		}
+	}
+	return NULL;
+}
+
+static void lose_device(struct rxpost_receiver *rcv, const char *name)
+{
+	bool closing;
+
+	rxpost_binding_teardown(rcv, DEVICE_REMOVED);
+	mutex_lock(&rxpost_mutex);
+	closing = rcv->state == RXPOST_RECEIVER_STATE_CLOSING;
+	if (!closing) {
+		rcv->state = RXPOST_RECEIVER_STATE_NO_DEVICE;
+		/* Under the mutex, so that it is told before the return is. */
+		rxpost_event(RXPOST_EVENT_TYPE_DEVICE_GONE, rcv, NULL,
+			     "%s was removed", name);
+		rebind_in(REBIND_INTERVAL);
+	}
+	mutex_unlock(&rxpost_mutex);
+}
+
+/*
+ * Runs before the CM's own removal (clients go last in, first out), so no id of
+ * ours is left when the CM comes to look for them.
+ */
+static void remove_device(struct ib_device *dev, void *data)
+{
+	struct rxpost_device *known = data;
+	struct rxpost_receiver *rcv;
+
+	mutex_lock(&rxpost_mutex);
+	known->going = true;
+	nr_devices--;
+	/* All are told before the first is waited for: they drain together. */
+	list_for_each_entry(rcv, &rxpost_receivers, node) {
+		if (rcv->binding && rcv->binding->dev == dev)
+			rxpost_conns_kill(rcv, NULL, DEVICE_REMOVED);
+	}
+	while ((rcv = next_on_device(dev))) {
+		mutex_unlock(&rxpost_mutex);
+		lose_device(rcv, dev_name(&dev->dev));
+		rxpost_receiver_put(rcv);
+		mutex_lock(&rxpost_mutex);
+	}
+	ib_set_client_data(dev, &rxpost_client, NULL);
+	mutex_unlock(&rxpost_mutex);
+	kfree(known);
+}
+
+/**
+ * rxpost_devices_register() - hear of devices that come and go
+ *
+ * Context: process, may sleep. Return: 0 or a negative errno.
+ */
+int rxpost_devices_register(void)
+{
+	return ib_register_client(&rxpost_client);
+}
+
+/**
+ * rxpost_devices_stop() - have no receiver listen again
+ *
+ * Context: process, may sleep.
+ */
+void rxpost_devices_stop(void)
+{
+	mutex_lock(&rxpost_mutex);
+	stopped = true;
+	mutex_unlock(&rxpost_mutex);
+	cancel_delayed_work_sync(&rebind_work);
+}
+
+/**
+ * rxpost_devices_unregister() - hear of them no more
+ *
+ * Context: process, may sleep; there is no receiver left.
+ */
+void rxpost_devices_unregister(void)
+{
+	ib_unregister_client(&rxpost_client);
+}
