@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ const replyTimeout = 30 * time.Second
 // transport is what a Client needs of a *genetlink.Conn.
 type transport interface {
 	GetFamily(name string) (genetlink.Family, error)
+	ListFamilies() ([]genetlink.Family, error)
 	Send(genetlink.Message, uint16, netlink.HeaderFlags) (netlink.Message, error)
 	Receive() ([]genetlink.Message, []netlink.Message, error)
 	JoinGroup(group uint32) error
@@ -36,6 +38,7 @@ type transport interface {
 // stops, in order, every run that this client started.
 type Client struct {
 	dial     func() (transport, error) // another socket, for events
+	passive  bool                      // never asks for a family in a way that loads its module
 	mu       sync.Mutex                // protects families and one request at a time on conn
 	conn     transport
 	families map[string]genetlink.Family
@@ -45,6 +48,16 @@ type Client struct {
 // shows at the first request, as [ErrNotLoaded].
 func New() (*Client, error) {
 	return newClient(dialKernel)
+}
+
+// NewPassive is New for a client that must not change anything by looking: it
+// takes only what is loaded, and never makes the kernel load a module.
+func NewPassive() (*Client, error) {
+	c, err := newClient(dialKernel)
+	if err == nil {
+		c.passive = true
+	}
+	return c, err
 }
 
 // dialKernel opens a socket that reports the kernel's extended errors.
@@ -95,33 +108,60 @@ func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f, err := c.resolve(r.op, r.family)
-	if err != nil {
-		return nil, err
-	}
-	msgs, err := c.exchange(ctx, f, r, data)
-	if err == nil {
-		return msgs, nil
-	}
-	e := newError(ctx, r.op, r.names, data, err)
-	if e.Err == syscall.ENOENT && e.Message == "" {
-		// Our families explain each refusal. Without a sentence it is the
-		// family itself that is gone: the module was unloaded, and perhaps
-		// loaded again under another number.
+	for attempt := 1; ; attempt++ {
+		f, err := c.resolve(r.op, r.family)
+		if err != nil {
+			return nil, err
+		}
+		msgs, err := c.exchange(ctx, f, r, data)
+		if err == nil {
+			return msgs, nil
+		}
+		e := newError(ctx, r.op, r.names, data, err)
+		if !unheard(e) {
+			return nil, e
+		}
 		delete(c.families, r.family)
+		if attempt < attempts {
+			continue
+		}
 		if _, err := c.resolve(r.op, r.family); err != nil {
 			return nil, err
 		}
+		return nil, unloading(e)
 	}
-	return nil, e
 }
 
-// resolve finds a family by name, which loads an installed module. c.mu is held.
+// attempts is how often a request is sent that no module has heard: once more
+// finds a module that was loaded again, whose family has another number.
+const attempts = 2
+
+// unheard reports whether e says that no handler has seen the request. Our
+// handlers explain each refusal; a bare ENOENT is of the kernel's search for the
+// family, and a bare EPROTONOSUPPORT of a module whose unloading has begun.
+func unheard(e *Error) bool {
+	return e.Message == "" && (e.Err == syscall.ENOENT || e.Err == syscall.EPROTONOSUPPORT)
+}
+
+// unloading describes e if it is about a module whose unloading has begun.
+func unloading(e *Error) *Error {
+	if e.Err == syscall.EPROTONOSUPPORT {
+		return &Error{Op: e.Op, Message: "the kernel module is being unloaded", Err: ErrNotLoaded}
+	}
+	return e
+}
+
+// resolve finds a family by name, which loads an installed module unless the
+// client is passive. c.mu is held.
 func (c *Client) resolve(op, name string) (genetlink.Family, error) {
 	if f, ok := c.families[name]; ok {
 		return f, nil
 	}
-	f, err := c.conn.GetFamily(name)
+	find := c.conn.GetFamily
+	if c.passive {
+		find = c.listed
+	}
+	f, err := find(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return f, notLoaded(op, name)
@@ -130,6 +170,19 @@ func (c *Client) resolve(op, name string) (genetlink.Family, error) {
 	}
 	c.families[name] = f
 	return f, nil
+}
+
+// listed finds a family among those that exist.
+func (c *Client) listed(name string) (genetlink.Family, error) {
+	all, err := c.conn.ListFamilies()
+	if err != nil {
+		return genetlink.Family{}, err
+	}
+	i := slices.IndexFunc(all, func(f genetlink.Family) bool { return f.Name == name })
+	if i < 0 {
+		return genetlink.Family{}, os.ErrNotExist
+	}
+	return all[i], nil
 }
 
 // exchange sends one message and receives its answer. c.mu is held.

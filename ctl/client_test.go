@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -109,6 +110,131 @@ func TestNotLoaded(t *testing.T) {
 	}
 }
 
+// restarting is a kernel in which the module of a client's cached family was
+// unloaded, or loaded again: requests to the old number get errno.
+type restarting struct {
+	transport
+	errno syscall.Errno
+	times int // requests that get it
+	sent  int
+}
+
+func (r *restarting) Receive() ([]genetlink.Message, []netlink.Message, error) {
+	msgs, headers, err := r.transport.Receive()
+	if r.sent++; r.sent <= r.times {
+		return nil, nil, &netlink.OpError{Op: "receive", Err: r.errno}
+	}
+	return msgs, headers, err
+}
+
+// TestReloaded meets a module that was unloaded between two requests.
+func TestReloaded(t *testing.T) {
+	tests := []struct {
+		name   string
+		errno  syscall.Errno
+		times  int
+		absent bool
+		want   error
+		sent   int
+	}{
+		{"loaded again", syscall.ENOENT, 1, false, nil, 2},
+		{"loaded again while it was unloaded", syscall.EPROTONOSUPPORT, 1, false, nil, 2},
+		{"still being unloaded", syscall.EPROTONOSUPPORT, 9, false, ErrNotLoaded, 2},
+		{"unloaded", syscall.ENOENT, 9, true, ErrNotLoaded, 1},
+		{"unloaded meanwhile", syscall.EPROTONOSUPPORT, 9, true, ErrNotLoaded, 1},
+		{"no family of ours", syscall.ENOENT, 9, false, syscall.ENOENT, 2},
+		{"another error", syscall.EBUSY, 1, false, syscall.EBUSY, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, k := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+			if _, err := c.Info(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r := &restarting{transport: c.conn, errno: tt.errno, times: tt.times}
+			c.conn = r
+			k.setAbsent(tt.absent)
+			_, err := c.Info(t.Context())
+			if !errors.Is(err, tt.want) || errors.Is(err, ErrNotLoaded) != (tt.want == ErrNotLoaded) || r.sent != tt.sent {
+				t.Errorf("error %v after %d requests, want %v after %d", err, r.sent, tt.want, tt.sent)
+			}
+		})
+	}
+}
+
+// TestRenumbered resends to the number that the family has now.
+func TestRenumbered(t *testing.T) {
+	c, _ := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	c.families[familyName] = genetlink.Family{ID: fakeFamilyID + 100, Version: 1, Name: familyName}
+	r := &restarting{transport: c.conn, errno: syscall.ENOENT, times: 1}
+	c.conn = r
+	if _, err := c.Info(t.Context()); err != nil || c.families[familyName].ID != fakeFamilyID {
+		t.Errorf("error %v, family %+v; want an answer of family %#x", err, c.families[familyName], fakeFamilyID)
+	}
+}
+
+// TestPassive never asks for a family by name, which would load its module.
+func TestPassive(t *testing.T) {
+	c, k := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	c.passive = true
+	list := &listing{transport: c.conn, t: t}
+	c.conn = list
+	if _, err := c.Info(t.Context()); !errors.Is(err, ErrNotLoaded) {
+		t.Errorf("error %v although no family is listed, want ErrNotLoaded", err)
+	}
+	list.families = []genetlink.Family{{ID: 1, Name: "other"}, {ID: fakeFamilyID, Version: 1, Name: familyName}}
+	if info, err := c.Info(t.Context()); err != nil || info.ABI != 1 {
+		t.Errorf("info %+v, error %v", info, err)
+	}
+	k.setAbsent(true)
+	list.families = nil
+	if _, err := c.Info(t.Context()); !errors.Is(err, ErrNotLoaded) {
+		t.Errorf("error %v after the module was unloaded, want ErrNotLoaded", err)
+	}
+}
+
+// listing is a kernel with these families, none of which can be asked for.
+type listing struct {
+	transport
+	t        *testing.T
+	families []genetlink.Family
+}
+
+func (l *listing) ListFamilies() ([]genetlink.Family, error) { return l.families, nil }
+
+func (l *listing) GetFamily(name string) (genetlink.Family, error) {
+	l.t.Errorf("family %s was asked for", name)
+	return genetlink.Family{}, os.ErrNotExist
+}
+
+func TestAbout(t *testing.T) {
+	for name, want := range map[string]string{
+		"r0":                      "add receiver r0",
+		"":                        `add receiver ""`,
+		"two\nlines":              `add receiver "two\nlines"`,
+		"naïve":                   "add receiver naïve",
+		strings.Repeat("x", 32):   "add receiver " + strings.Repeat("x", 32),
+		strings.Repeat("x", 3000): `add receiver "` + strings.Repeat("x", 31) + `"…`,
+	} {
+		if got := about("add receiver", name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestConnByIndex(t *testing.T) {
+	c, _ := newFake(t, func(req genetlink.Message, nreq netlink.Message) ([]genetlink.Message, error) {
+		asked, err := decodeConn(req.Data)
+		if err != nil || asked.ReceiverName != "r7" || asked.Index != 3 || nreq.Header.Flags&netlink.Dump != 0 {
+			t.Errorf("asked for connection %+v with flags %v, error %v", asked, nreq.Header.Flags, err)
+		}
+		return []genetlink.Message{{Data: req.Data}}, nil
+	})
+	if got, err := c.Conn(t.Context(), "r7", 3); err != nil || got.Index != 3 {
+		t.Errorf("connection %+v, error %v", got, err)
+	}
+}
+
 // TestExtendedError checks the kernel's sentence and attribute; genltest cannot
 // send them.
 func TestExtendedError(t *testing.T) {
@@ -124,6 +250,12 @@ func TestExtendedError(t *testing.T) {
 	if got, want := e.Error(), "add receiver r0: batch 2 is above depth 1 (attribute batch)"; got != want {
 		t.Errorf("text is %q, want %q", got, want)
 	}
+	cfg.Allow = &[]netip.Prefix{netip.MustParsePrefix("10.9.0.0/24")}
+	// Name, depth and batch take 24 bytes, the nest's header 4: this is its
+	// address, which has the number of a receiver's pad.
+	if got := attrAt(receiverAttrs(), attributes(t, cfg.encode), 20+24+4); got != "allow" {
+		t.Errorf("an attribute inside of allow is named %q", got)
+	}
 	unknown := attributes(t, func(ae *netlink.AttributeEncoder) error {
 		ae.Uint32(200, 1)
 		return nil
@@ -131,7 +263,7 @@ func TestExtendedError(t *testing.T) {
 	if got := attrAt(receiverAttrs(), unknown, 20); got != "" {
 		t.Errorf("attribute 200 is named %q", got)
 	}
-	for _, offset := range []int{0, 3, 19, 1000, -4} {
+	for _, offset := range []int{0, 3, 19, 20 + 24, 1000, -4} {
 		if got := attrAt(receiverAttrs(), sent, offset); got != "" {
 			t.Errorf("offset %d names attribute %q", offset, got)
 		}

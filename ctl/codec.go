@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
+	"strings"
 
 	"github.com/mdlayher/netlink"
 )
@@ -36,6 +38,25 @@ func optional64(ae *netlink.AttributeEncoder, attr uint16, v *uint64) {
 	if v != nil {
 		ae.Uint64(attr, *v)
 	}
+}
+
+// attrHeaderLen is what an attribute takes besides its value, in bytes.
+const attrHeaderLen = 4
+
+// encodeString writes a text that must not be empty; what says what it is. How
+// long it may be is the kernel's to say, but a length that does not fit the
+// attribute's header would let the end of the text pass for attributes.
+func encodeString(ae *netlink.AttributeEncoder, attr uint16, what, text string) error {
+	switch {
+	case text == "":
+		return fmt.Errorf("%s is missing", what)
+	case strings.ContainsRune(text, 0):
+		return fmt.Errorf("%s cannot contain a NUL", what)
+	case attrHeaderLen+len(text)+1 > math.MaxUint16:
+		return fmt.Errorf("%s has %d bytes, which fit no request", what, len(text))
+	}
+	ae.String(attr, text)
+	return nil
 }
 
 // encodeAddr writes an address and a port, both in network order.
@@ -72,6 +93,49 @@ func decodePort(ad *netlink.AttributeDecoder) (port uint16) {
 		return nil
 	})
 	return port
+}
+
+// encodePrefix writes attribute set "prefix".
+func encodePrefix(p netip.Prefix) func(*netlink.AttributeEncoder) error {
+	addr, bits := p.Addr(), p.Bits()
+	// A peer of IPv4 has an address of 4 bytes; so has the prefix that it is in.
+	if mapped := 128 - 32; addr.Is4In6() && bits >= mapped {
+		addr, bits = addr.Unmap(), bits-mapped
+	}
+	return func(ae *netlink.AttributeEncoder) error {
+		ae.Bytes(attrPrefixAddr, addr.AsSlice())
+		ae.Uint32(attrPrefixLen, uint32(bits))
+		return nil
+	}
+}
+
+// decodePrefix reads attribute set "prefix". A length that is absent is that of
+// the address.
+func decodePrefix(ad *netlink.AttributeDecoder) (p netip.Prefix) {
+	ad.Nested(func(nad *netlink.AttributeDecoder) error {
+		var addr netip.Addr
+		var bits *uint32
+		for nad.Next() {
+			switch nad.Type() {
+			case attrPrefixAddr:
+				addr = decodeAddr(nad)
+			case attrPrefixLen:
+				bits = new(nad.Uint32())
+			}
+		}
+		if err := nad.Err(); err != nil {
+			return err
+		}
+		if bits == nil {
+			bits = new(uint32(addr.BitLen()))
+		}
+		if !addr.IsValid() || *bits > uint32(addr.BitLen()) {
+			return fmt.Errorf("a prefix of address %s has length %d", addr, *bits)
+		}
+		p = netip.PrefixFrom(addr, int(*bits))
+		return nil
+	})
+	return p
 }
 
 // bucket is one bucket of a histogram.

@@ -4,7 +4,9 @@ package ctl
 
 import (
 	"encoding/binary"
+	"math"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,12 +15,29 @@ import (
 
 // netipComparer lets cmp look at addresses, whose fields are private.
 func netipComparer() cmp.Option {
-	return cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+	return cmp.Options{
+		cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+	}
 }
 
 // u32 is an attribute of 32 bits as it goes over the wire.
 func u32(attr uint16, v uint32) netlink.Attribute {
 	return netlink.Attribute{Type: attr, Length: 8, Data: binary.NativeEndian.AppendUint32(nil, v)}
+}
+
+// nest is an attribute made of others.
+func nest(attr uint16, inner ...netlink.Attribute) netlink.Attribute {
+	data, err := netlink.MarshalAttributes(inner)
+	if err != nil {
+		panic(err)
+	}
+	return netlink.Attribute{Type: netlink.Nested | attr, Length: uint16(attrHeaderLen + len(data)), Data: data}
+}
+
+// prefix is a prefix of peers as it goes over the wire.
+func prefix(bits uint32, addr ...byte) netlink.Attribute {
+	return nest(attrReceiverAllow, netlink.Attribute{Type: attrPrefixAddr, Data: addr}, u32(attrPrefixLen, bits))
 }
 
 func TestReceiverConfigEncode(t *testing.T) {
@@ -28,6 +47,10 @@ func TestReceiverConfigEncode(t *testing.T) {
 		LowWater: new(uint32(5)), SlotSize: new(uint32(6)), MaxConns: new(uint32(7)), Pollers: new(uint32(8)),
 		PollMode: new(PollModeBusy), Budget: new(uint32(10)), Spin: new(Microseconds(11)), Sink: new(SinkVerify),
 		RNRTimer: new(Microseconds(13)), RNRRetry: new(uint32(0)), DrainTimeout: new(Milliseconds(15)),
+		Segments: []uint32{2, 4}, Hold: new(Microseconds(17)), IdleTimeout: new(Milliseconds(18)), CPUs: &[]uint32{1, 0, 1},
+		Allow: &[]netip.Prefix{
+			netip.MustParsePrefix("10.9.0.0/24"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("::ffff:10.8.0.0/112"),
+		},
 	}
 	name := netlink.Attribute{Type: attrReceiverName, Length: 7, Data: []byte("r0\x00")}
 	tests := []struct {
@@ -41,6 +64,11 @@ func TestReceiverConfigEncode(t *testing.T) {
 			{Type: attrReceiverAddr, Length: 8, Data: []byte{10, 9, 0, 1}},
 			{Type: attrReceiverPort, Length: 6, Data: []byte{0, 1}},
 		}},
+		{"everything off", ReceiverConfig{
+			Name: "r0", Hold: new(Microseconds(0)), IdleTimeout: new(Milliseconds(0)), CPUs: &[]uint32{}, Allow: &[]netip.Prefix{},
+		}, []netlink.Attribute{
+			name, u32(attrReceiverHoldUS, 0), u32(attrReceiverIdleTimeoutMS, 0), u32(attrReceiverCpu, math.MaxUint32), nest(attrReceiverAllow),
+		}},
 		{"all", full, []netlink.Attribute{
 			name,
 			{Type: attrReceiverDevice, Length: 9, Data: []byte("rxe0\x00")},
@@ -51,6 +79,9 @@ func TestReceiverConfigEncode(t *testing.T) {
 			u32(attrReceiverMaxConns, 7), u32(attrReceiverPollers, 8), u32(attrReceiverPollMode, 1),
 			u32(attrReceiverBudget, 10), u32(attrReceiverSpinUS, 11), u32(attrReceiverSink, 1),
 			u32(attrReceiverRNRTimerUS, 13), u32(attrReceiverRNRRetry, 0), u32(attrReceiverDrainTimeoutMS, 15),
+			u32(attrReceiverSegment, 2), u32(attrReceiverSegment, 4), u32(attrReceiverHoldUS, 17), u32(attrReceiverIdleTimeoutMS, 18),
+			u32(attrReceiverCpu, 1), u32(attrReceiverCpu, 0), u32(attrReceiverCpu, 1),
+			prefix(24, 10, 9, 0, 0), prefix(8, netip.MustParseAddr("fd00::").AsSlice()...), prefix(16, 10, 8, 0, 0),
 		}},
 	}
 	for _, tt := range tests {
@@ -67,15 +98,24 @@ func TestReceiverConfigEncode(t *testing.T) {
 }
 
 func TestConfigRefused(t *testing.T) {
-	ae := netlink.NewAttributeEncoder()
-	if err := (ReceiverConfig{}).encode(ae); err == nil {
-		t.Error("a receiver without a name was encoded")
+	for want, cfg := range map[string]ReceiverConfig{
+		"the name of a receiver is missing":           {},
+		"the name of a receiver cannot contain a NUL": {Name: "r0\x00"},
+		"the name of a receiver has 65531 bytes":      {Name: strings.Repeat("x", 65531)},
+		"the name of a device has 70000 bytes":        {Name: "r0", Device: strings.Repeat("x", 70000)},
+		"a zone cannot be given":                      {Name: "r0", Addr: netip.MustParseAddrPort("[fe80::1%eth0]:1")},
+		"no CPU has number 4294967295":                {Name: "r0", CPUs: &[]uint32{0, math.MaxUint32}},
+		"a prefix of peers wants an address":          {Name: "r0", Allow: &[]netip.Prefix{{}}},
+	} {
+		if err := cfg.encode(netlink.NewAttributeEncoder()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
 	}
-	zone := netip.MustParseAddrPort("[fe80::1%eth0]:1")
-	if err := (ReceiverConfig{Name: "r0", Addr: zone}).encode(ae); err == nil {
-		t.Error("an address with a zone was encoded")
+	longest := ReceiverConfig{Name: strings.Repeat("x", 65530)}
+	if got := attrString(attributes(t, longest.encode), attrReceiverName); got != longest.Name {
+		t.Errorf("a name of 65530 bytes went over the wire with %d", len(got))
 	}
-	if err := (RunConfig{}).encode(ae); err == nil {
+	if err := (RunConfig{}).encode(netlink.NewAttributeEncoder()); err == nil {
 		t.Error("a run without an address was encoded")
 	}
 }
@@ -101,7 +141,7 @@ func wantLedger() Ledger {
 
 // encodeCounters writes counters, each with its attribute's number.
 func encodeCounters(ae *netlink.AttributeEncoder) error {
-	for attr := uint16(attrCountersMessages); attr <= attrCountersAccepted; attr++ {
+	for attr := uint16(attrCountersMessages); attr <= attrCountersWriteImm; attr++ {
 		if attr == attrCountersLowest {
 			ae.Uint32(attr, uint32(attr))
 			continue
@@ -116,7 +156,7 @@ func wantCounters() Counters {
 	return Counters{
 		Messages: 2, Bytes: 3, Imm: 4, PostCalls: 5, PostWRs: 6, RefusedCalls: 7, RefusedWRs: 8, PostSkipped: 9,
 		Stale: 10, Bogus: 11, Empty: 12, Lowest: new(uint32(13)), Verified: 14, Gaps: 15, Repeats: 16, Damaged: 17,
-		Unrecognised: 18, Polls: 19, Sleeps: 20, Rejected: 21, Accepted: 22,
+		Unrecognised: 18, Polls: 19, Sleeps: 20, Rejected: 21, Accepted: 22, WriteImm: 23,
 	}
 }
 
@@ -126,7 +166,7 @@ func encodeReceiver(ae *netlink.AttributeEncoder) error {
 		attrReceiverID, attrReceiverDepth, attrReceiverDepthMax, attrReceiverBatch, attrReceiverBatchTimeoutUS,
 		attrReceiverLowWater, attrReceiverSlotSize, attrReceiverMaxConns, attrReceiverPollers, attrReceiverBudget,
 		attrReceiverSpinUS, attrReceiverRNRTimerUS, attrReceiverRNRRetry, attrReceiverDrainTimeoutMS,
-		attrReceiverRNREffectiveUS, attrReceiverConns, attrReceiverCQE,
+		attrReceiverRNREffectiveUS, attrReceiverConns, attrReceiverCQE, attrReceiverHoldUS, attrReceiverIdleTimeoutMS,
 	} {
 		ae.Uint32(attr, uint32(attr))
 	}
@@ -142,6 +182,16 @@ func encodeReceiver(ae *netlink.AttributeEncoder) error {
 	ae.Nested(attrReceiverCounters, encodeCounters)
 	ae.Uint32(attrReceiverPollerPID, 41)
 	ae.Uint32(attrReceiverPollerPID, 42)
+	for n := range uint32(2) {
+		ae.Uint32(attrReceiverSegment, 64+n)
+		ae.Uint32(attrReceiverCpu, n)
+	}
+	ae.Nested(attrReceiverAllow, encodePrefix(netip.MustParsePrefix("10.9.0.0/24")))
+	ae.Nested(attrReceiverAllow, func(ae *netlink.AttributeEncoder) error {
+		ae.Bytes(attrPrefixAddr, netip.MustParseAddr("fd00::2").AsSlice())
+		return nil
+	})
+	ae.Nested(attrReceiverSends, encodeLedger)
 	ae.Uint32(999, 1) // of a module newer than we are
 	return encodeAddr(ae, attrReceiverAddr, attrReceiverPort, netip.MustParseAddrPort("[fd00::1]:7471"))
 }
@@ -154,6 +204,8 @@ func wantReceiver() Receiver {
 		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: 21, DrainTimeout: 22,
 		RNREffective: 23, Conns: 24, Memory: 25, MemoryMax: 26, Mappings: 27, CQE: 28,
 		Ledger: wantLedger(), Counters: wantCounters(), PollerPIDs: []uint32{41, 42},
+		Segments: []uint32{64, 65}, Hold: 33, IdleTimeout: 34, CPUs: []uint32{0, 1},
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24"), netip.MustParsePrefix("fd00::2/128")}, Sends: new(wantLedger()),
 	}
 }
 
@@ -184,6 +236,21 @@ func TestDecodeMalformed(t *testing.T) {
 		})},
 		{"port of 4 bytes", attributes(t, func(ae *netlink.AttributeEncoder) error {
 			ae.Uint32(attrReceiverPort, 1)
+			return nil
+		})},
+		{"prefix longer than its address", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Nested(attrReceiverAllow, func(ae *netlink.AttributeEncoder) error {
+				ae.Bytes(attrPrefixAddr, make([]byte, 4))
+				ae.Uint32(attrPrefixLen, 33)
+				return nil
+			})
+			return nil
+		})},
+		{"prefix without an address", attributes(t, func(ae *netlink.AttributeEncoder) error {
+			ae.Nested(attrReceiverAllow, func(ae *netlink.AttributeEncoder) error {
+				ae.Uint32(attrPrefixLen, 0)
+				return nil
+			})
 			return nil
 		})},
 		{"ledger with a short counter", attributes(t, func(ae *netlink.AttributeEncoder) error {

@@ -28,6 +28,9 @@ type Conn struct {
 	Poller       uint32     `json:"poller"`            // poller: index of its poller
 	Ledger       Ledger     `json:"ledger"`            // ledger
 	Counters     Counters   `json:"counters"`          // counters
+
+	RNRTimer Microseconds `json:"rnr-timer-us"`    // rnr-timer-us: wait that its QP asks for when its queue is empty
+	Sends    *Ledger      `json:"sends,omitempty"` // sends: the answers of the echo sink; nil with other sinks
 }
 
 // Peer returns the address and port of the sender.
@@ -89,5 +92,10 @@ func (c *Conn) decodeAttr(ad *netlink.AttributeDecoder) {
 		ad.Nested(decodeLedger(&c.Ledger))
 	case attrConnCounters:
 		ad.Nested(decodeCounters(&c.Counters))
+	case attrConnRNRTimerUS:
+		c.RNRTimer = Microseconds(ad.Uint32())
+	case attrConnSends:
+		c.Sends = new(Ledger)
+		ad.Nested(decodeLedger(c.Sends))
 	}
 }

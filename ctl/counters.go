@@ -14,6 +14,7 @@ type Counters struct {
 	Messages     uint64  `json:"messages"`         // messages: received
 	Bytes        uint64  `json:"bytes"`            // bytes: received
 	Imm          uint64  `json:"imm"`              // imm: messages with immediate data, RDMA WRITE included
+	WriteImm     uint64  `json:"write-imm"`        // write-imm: those of imm that were RDMA WRITEs; each uses up a receive and brings no message
 	PostCalls    uint64  `json:"post-calls"`       // post-calls: calls of ib_post_recv
 	PostWRs      uint64  `json:"post-wrs"`         // post-wrs: receives handed over in them, refused ones included
 	RefusedCalls uint64  `json:"refused-calls"`    // refused-calls: calls that refused at least one receive
@@ -50,6 +51,7 @@ func (c *Counters) field(attr uint16) *uint64 {
 		attrCountersMessages:     &c.Messages,
 		attrCountersBytes:        &c.Bytes,
 		attrCountersImm:          &c.Imm,
+		attrCountersWriteImm:     &c.WriteImm,
 		attrCountersPostCalls:    &c.PostCalls,
 		attrCountersPostWRs:      &c.PostWRs,
 		attrCountersRefusedCalls: &c.RefusedCalls,

@@ -16,7 +16,7 @@ import (
 func TestDecodeConn(t *testing.T) {
 	encode := func(ae *netlink.AttributeEncoder) error {
 		for _, attr := range []uint16{attrConnReceiverID, attrConnIndex, attrConnGeneration, attrConnQPN,
-			attrConnRQAsked, attrConnRQGranted, attrConnPoller} {
+			attrConnRQAsked, attrConnRQGranted, attrConnPoller, attrConnRNRTimerUS} {
 			ae.Uint32(attr, uint32(attr))
 		}
 		ae.String(attrConnReceiverName, "r0")
@@ -26,12 +26,14 @@ func TestDecodeConn(t *testing.T) {
 		ae.Uint64(attrConnAgeMS, 1500)
 		ae.Nested(attrConnLedger, encodeLedger)
 		ae.Nested(attrConnCounters, encodeCounters)
+		ae.Nested(attrConnSends, encodeLedger)
 		return encodeAddr(ae, attrConnPeerAddr, attrConnPeerPort, netip.MustParseAddrPort("10.9.0.2:40000"))
 	}
 	want := Conn{
 		ReceiverID: 2, ReceiverName: "r0", Index: 4, Generation: 5, State: ConnStateLive, QPN: 7,
 		PeerAddr: netip.MustParseAddr("10.9.0.2"), PeerPort: 40000, Foreign: true, RQAsked: 11, RQGranted: 12,
 		IdleMS: new(uint64(0)), AgeMS: 1500, Poller: 15, Ledger: wantLedger(), Counters: wantCounters(),
+		RNRTimer: 18, Sends: new(wantLedger()),
 	}
 	got, err := decodeConn(attributes(t, encode))
 	if err != nil {

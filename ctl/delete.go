@@ -6,7 +6,6 @@ package ctl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 )
@@ -19,7 +18,7 @@ const recheck = time.Second
 // receiver's id. The receiver shows as closing until an event of type
 // [EventTypeReceiverGone] carries that id. It wants CAP_NET_ADMIN.
 func (c *Client) DeleteNoWait(ctx context.Context, name string) (id uint32, err error) {
-	r, err := one(ctx, c, receiverRequest("delete receiver "+name, cmdReceiverDel, byName(attrReceiverName, name)), decodeReceiver)
+	r, err := one(ctx, c, receiverRequest(about("delete receiver", name), cmdReceiverDel, byName(attrReceiverName, name)), decodeReceiver)
 	return r.ID, err
 }
 
@@ -28,7 +27,7 @@ func (c *Client) DeleteNoWait(ctx context.Context, name string) (id uint32, err 
 // lost, Ledger is nil in what is returned. The end of ctx ends the wait and not
 // the teardown. It wants CAP_NET_ADMIN.
 func (c *Client) Delete(ctx context.Context, name string) (_ Event, err error) {
-	op := fmt.Sprintf("wait for the end of receiver %s", name)
+	op := about("wait for the end of receiver", name)
 	// Join before asking: the teardown may be over before the answer is read.
 	sub, err := c.subscribe(op, familyName, groupEvents)
 	if err != nil {

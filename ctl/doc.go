@@ -9,7 +9,7 @@
 // and spec/rxpost_send.yaml define them. The JSON key of a field is that
 // attribute's name, so a unit in a key ("spin-us") is the unit of its number; only
 // the time of an event is text, as RFC 3339 writes it.
-// In a request a field left nil, empty or zero is not sent and the kernel's
+// In a request, a field left nil, empty or zero is not sent and the kernel's
 // default holds: this package has no defaults of its own.
 //
 // # Errors
@@ -28,4 +28,5 @@
 //
 // Asking for a family by name makes the kernel load an installed module of that
 // alias. That needs no privilege; a blacklist entry in modprobe.d turns it off.
+// A client of [NewPassive] takes what is loaded and loads nothing.
 package ctl

@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// PollModes lists the names of all poll modes.
+func PollModes() []string { return pollModeNames() }
+
+// Sinks lists the names of all sinks.
+func Sinks() []string { return sinkNames() }
+
 // parseEnum finds name among names and returns its place.
 func parseEnum(kind string, names []string, name string) (uint32, error) {
 	if i := slices.Index(names, name); i >= 0 {

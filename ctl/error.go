@@ -5,6 +5,7 @@ package ctl
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -81,18 +82,28 @@ func newError(ctx context.Context, op string, names []string, sent []byte, err e
 	return e
 }
 
-// attrAt names the attribute that begins at offset, counted from the start of
-// the request. The kernel's 0 means that it named none.
+// attrAt names the attribute at offset, counted from the start of the request:
+// the outermost one, for the names are those of one set. The kernel's 0 means
+// that it named none.
 func attrAt(names []string, sent []byte, offset int) string {
 	at := offset - nlmsgHeaderLen - genlHeaderLen
-	if at < 0 || at >= len(sent) {
-		return ""
+	for at >= 0 && len(sent) >= attrHeaderLen {
+		length := int(binary.NativeEndian.Uint16(sent))
+		attr := int(binary.NativeEndian.Uint16(sent[2:]) &^ (netlink.Nested | netlink.NetByteOrder))
+		if at < length && length <= len(sent) {
+			if attr < len(names) {
+				return names[attr]
+			}
+			return ""
+		}
+		// The next one begins at a multiple of four bytes.
+		length = max(length+3, attrHeaderLen) &^ 3
+		if length > len(sent) {
+			return ""
+		}
+		at, sent = at-length, sent[length:]
 	}
-	ad, err := netlink.NewAttributeDecoder(sent[at:])
-	if err != nil || !ad.Next() || int(ad.Type()) >= len(names) {
-		return ""
-	}
-	return names[ad.Type()]
+	return ""
 }
 
 // notLoaded is the error of a family that the kernel does not know.

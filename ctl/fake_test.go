@@ -28,8 +28,8 @@ type fakeKernel struct {
 	events chan fakeEvent
 
 	mu     sync.Mutex
-	joined int  // groups that sockets joined
-	absent bool // no family is registered
+	joined []uint32 // groups that sockets joined
+	absent bool     // no family is registered
 }
 
 // fakeEvent is what an event socket receives: a message or an error.
@@ -103,7 +103,7 @@ func (k *fakeKernel) isAbsent() bool {
 func (k *fakeKernel) joins() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.joined
+	return len(k.joined)
 }
 
 // fakeConn adds to genltest's socket what that lacks: groups and deadlines.
@@ -117,10 +117,10 @@ type fakeConn struct {
 	moved    chan struct{} // closed when the deadline moves
 }
 
-func (c *fakeConn) JoinGroup(uint32) error {
+func (c *fakeConn) JoinGroup(id uint32) error {
 	c.kernel.mu.Lock()
 	defer c.kernel.mu.Unlock()
-	c.kernel.joined++
+	c.kernel.joined = append(c.kernel.joined, id)
 	c.joined = true
 	return nil
 }

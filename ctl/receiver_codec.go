@@ -3,19 +3,23 @@
 package ctl
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"net/netip"
 
 	"github.com/mdlayher/netlink"
 )
 
 // encode writes what is set of c.
 func (c ReceiverConfig) encode(ae *netlink.AttributeEncoder) error {
-	if c.Name == "" {
-		return fmt.Errorf("a receiver wants a name")
+	if err := encodeString(ae, attrReceiverName, "the name of a receiver", c.Name); err != nil {
+		return err
 	}
-	ae.String(attrReceiverName, c.Name)
 	if c.Device != "" {
-		ae.String(attrReceiverDevice, c.Device)
+		if err := encodeString(ae, attrReceiverDevice, "the name of a device", c.Device); err != nil {
+			return err
+		}
 	}
 	if c.Addr.IsValid() {
 		if err := encodeAddr(ae, attrReceiverAddr, attrReceiverPort, c.Addr); err != nil {
@@ -37,12 +41,56 @@ func (c ReceiverConfig) encode(ae *netlink.AttributeEncoder) error {
 	optional(ae, attrReceiverRNRTimerUS, c.RNRTimer)
 	optional(ae, attrReceiverRNRRetry, c.RNRRetry)
 	optional(ae, attrReceiverDrainTimeoutMS, c.DrainTimeout)
+	for _, bytes := range c.Segments {
+		ae.Uint32(attrReceiverSegment, bytes)
+	}
+	optional(ae, attrReceiverHoldUS, c.Hold)
+	optional(ae, attrReceiverIdleTimeoutMS, c.IdleTimeout)
+	return errors.Join(encodeCPUs(ae, c.CPUs), encodeAllow(ae, c.Allow))
+}
+
+// anyCPU is what a request for no CPU in particular has for its only one.
+const anyCPU = math.MaxUint32
+
+// encodeCPUs writes where pollers run, unless that is to be left as it is.
+func encodeCPUs(ae *netlink.AttributeEncoder, cpus *[]uint32) error {
+	switch {
+	case cpus == nil:
+		return nil
+	case len(*cpus) == 0:
+		ae.Uint32(attrReceiverCpu, anyCPU)
+	}
+	for _, cpu := range *cpus {
+		if cpu == anyCPU {
+			return fmt.Errorf("no CPU has number %d", cpu)
+		}
+		ae.Uint32(attrReceiverCpu, cpu)
+	}
+	return nil
+}
+
+// encodeAllow writes who is let in, unless that is to be left as it is. A
+// prefix without an address stands for everybody.
+func encodeAllow(ae *netlink.AttributeEncoder, allow *[]netip.Prefix) error {
+	switch {
+	case allow == nil:
+		return nil
+	case len(*allow) == 0:
+		ae.Nested(attrReceiverAllow, func(*netlink.AttributeEncoder) error { return nil })
+	}
+	for _, prefix := range *allow {
+		if !prefix.IsValid() {
+			return errors.New("a prefix of peers wants an address and a length that its address has")
+		}
+		ae.Nested(attrReceiverAllow, encodePrefix(prefix))
+	}
 	return nil
 }
 
 // decodeReceiver reads one answer about a receiver.
 func decodeReceiver(b []byte) (Receiver, error) {
-	var r Receiver
+	// Empty and not nil, so that JSON says [] for what there is none of.
+	r := Receiver{Segments: []uint32{}, CPUs: []uint32{}, Allow: []netip.Prefix{}, PollerPIDs: []uint32{}}
 	err := decode(b, func(ad *netlink.AttributeDecoder) {
 		if !r.decodeConfig(ad) {
 			r.decodeState(ad)
@@ -95,6 +143,16 @@ func (r *Receiver) decodeConfig(ad *netlink.AttributeDecoder) bool {
 		r.RNRRetry = ad.Uint32()
 	case attrReceiverDrainTimeoutMS:
 		r.DrainTimeout = Milliseconds(ad.Uint32())
+	case attrReceiverSegment:
+		r.Segments = append(r.Segments, ad.Uint32())
+	case attrReceiverHoldUS:
+		r.Hold = Microseconds(ad.Uint32())
+	case attrReceiverIdleTimeoutMS:
+		r.IdleTimeout = Milliseconds(ad.Uint32())
+	case attrReceiverCpu:
+		r.CPUs = append(r.CPUs, ad.Uint32())
+	case attrReceiverAllow:
+		r.Allow = append(r.Allow, decodePrefix(ad))
 	default:
 		return false
 	}
@@ -126,5 +184,8 @@ func (r *Receiver) decodeState(ad *netlink.AttributeDecoder) {
 		ad.Nested(decodeCounters(&r.Counters))
 	case attrReceiverPollerPID:
 		r.PollerPIDs = append(r.PollerPIDs, ad.Uint32())
+	case attrReceiverSends:
+		r.Sends = new(Ledger)
+		ad.Nested(decodeLedger(r.Sends))
 	}
 }

@@ -5,8 +5,8 @@ package ctl
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/mdlayher/netlink"
 )
@@ -20,7 +20,7 @@ func (c *Client) Receivers(ctx context.Context) ([]Receiver, error) {
 
 // Receiver returns one receiver by name.
 func (c *Client) Receiver(ctx context.Context, name string) (Receiver, error) {
-	return one(ctx, c, receiverRequest("show receiver "+name, cmdReceiverGet, byName(attrReceiverName, name)), decodeReceiver)
+	return one(ctx, c, receiverRequest(about("show receiver", name), cmdReceiverGet, byName(attrReceiverName, name)), decodeReceiver)
 }
 
 // receiverByID returns one receiver, for a caller that must not take a new one
@@ -33,13 +33,13 @@ func (c *Client) receiverByID(ctx context.Context, id uint32) (Receiver, error) 
 // Add makes a receiver and returns it as the kernel made it. It wants
 // CAP_NET_ADMIN.
 func (c *Client) Add(ctx context.Context, cfg ReceiverConfig) (Receiver, error) {
-	return one(ctx, c, receiverRequest("add receiver "+cfg.Name, cmdReceiverNew, cfg.encode), decodeReceiver)
+	return one(ctx, c, receiverRequest(about("add receiver", cfg.Name), cmdReceiverNew, cfg.encode), decodeReceiver)
 }
 
 // Set changes the receiver of that name while it works. All of cfg is applied
 // or, on an error, nothing. It wants CAP_NET_ADMIN.
 func (c *Client) Set(ctx context.Context, cfg ReceiverConfig) error {
-	r := receiverRequest("set receiver "+cfg.Name, cmdReceiverSet, cfg.encode)
+	r := receiverRequest(about("set receiver", cfg.Name), cmdReceiverSet, cfg.encode)
 	r.flags = netlink.Acknowledge
 	_, err := c.do(ctx, r)
 	return err
@@ -50,16 +50,28 @@ func (c *Client) Set(ctx context.Context, cfg ReceiverConfig) error {
 func (c *Client) Conns(ctx context.Context, name string) ([]Conn, error) {
 	r := request{op: "show connections", family: familyName, names: connAttrs(), cmd: cmdConnGet, flags: netlink.Dump}
 	if name != "" {
-		r.op += " of " + name
+		r.op = about("show connections of", name)
 		r.encode = byName(attrConnReceiverName, name)
 	}
 	return list(ctx, c, r, decodeConn)
 }
 
+// Conn returns one connection of one receiver, by the receiver's name and the
+// connection's index.
+func (c *Client) Conn(ctx context.Context, name string, index uint32) (Conn, error) {
+	return one(ctx, c, request{
+		op: about(fmt.Sprintf("show connection %d of", index), name), family: familyName, names: connAttrs(), cmd: cmdConnGet,
+		encode: func(ae *netlink.AttributeEncoder) error {
+			ae.Uint32(attrConnIndex, index)
+			return byName(attrConnReceiverName, name)(ae)
+		},
+	}, decodeConn)
+}
+
 // Stats returns the histograms of one receiver by name.
 func (c *Client) Stats(ctx context.Context, name string) (Stats, error) {
 	return one(ctx, c, request{
-		op: "show stats of " + name, family: familyName, names: statsAttrs(), cmd: cmdStatsGet,
+		op: about("show stats of", name), family: familyName, names: statsAttrs(), cmd: cmdStatsGet,
 		encode: byName(attrStatsReceiverName, name),
 	}, decodeStats)
 }
@@ -78,14 +90,24 @@ func receiverRequest(op string, cmd uint8, encode func(*netlink.AttributeEncoder
 	return request{op: op, family: familyName, names: receiverAttrs(), cmd: cmd, encode: encode}
 }
 
+// about ends what is done with whom it is done to. A name that no receiver can
+// have is quoted, and a long one cut: it came from outside, and an error is one
+// line.
+func about(what, name string) string {
+	text := strconv.Quote(name)
+	if text[1:len(text)-1] == name && name != "" {
+		text = name
+	}
+	if len(name) > 2*NameLen {
+		text = strconv.Quote(name[:NameLen]) + "…"
+	}
+	return what + " " + text
+}
+
 // byName encodes one string.
 func byName(attr uint16, name string) func(*netlink.AttributeEncoder) error {
 	return func(ae *netlink.AttributeEncoder) error {
-		if name == "" {
-			return errors.New("a receiver wants a name")
-		}
-		ae.String(attr, name)
-		return nil
+		return encodeString(ae, attr, "the name of a receiver", name)
 	}
 }
 

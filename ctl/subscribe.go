@@ -60,6 +60,8 @@ func (c *Client) groups(op string, names [][2]string) ([]uint32, error) {
 	defer c.mu.Unlock()
 	var ids []uint32
 	for _, name := range names {
+		// Anew: a module that was loaded again has other groups.
+		delete(c.families, name[0])
 		f, err := c.resolve(op, name[0])
 		if err != nil {
 			return nil, err

@@ -116,6 +116,12 @@ func TestEnums(t *testing.T) {
 	if got := Sink(77).String(); got != "sink(77)" {
 		t.Errorf("an unknown sink is %q", got)
 	}
+	if got := Sinks(); len(got) != 3 || got[SinkEcho] != "echo" {
+		t.Errorf("sinks are %q", got)
+	}
+	if got := PollModes(); len(got) != 3 || got[PollModeBusy] != "busy" {
+		t.Errorf("poll modes are %q", got)
+	}
 	if _, err := ParseSink("x"); err == nil || !strings.Contains(err.Error(), "discard, verify or echo") {
 		t.Errorf("error %v does not list the sinks", err)
 	}

@@ -6,6 +6,7 @@ package ctl
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -139,6 +140,25 @@ func TestWatchUnloaded(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWatchReloaded joins the groups that the family has now, not those it had
+// when its number was learnt.
+func TestWatchReloaded(t *testing.T) {
+	c, k := newFake(t, closing(t, 0, func() {}))
+	c.families[familyName] = genetlink.Family{
+		ID: fakeFamilyID, Name: familyName, Groups: []genetlink.MulticastGroup{{ID: fakeGroupID + 1, Name: groupEvents}},
+	}
+	w, err := c.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if !slices.Contains(k.joined, fakeGroupID) {
+		t.Errorf("joined groups %v, want %d among them", k.joined, fakeGroupID)
+	}
 }
 
 func TestWatch(t *testing.T) {

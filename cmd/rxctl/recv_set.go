@@ -3,6 +3,8 @@
 package main
 
 import (
+	"reflect"
+
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +18,7 @@ func recvSetCommand(env *environment) *cobra.Command {
 		Example: "  rxctl recv set r0 --depth 512 --batch 32",
 		Args:    oneArg("name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cfg == (ctl.ReceiverConfig{}) {
+			if reflect.ValueOf(cfg).IsZero() {
 				return usagef("recv set wants at least one flag that says what to change")
 			}
 			cfg.Name = args[0]
