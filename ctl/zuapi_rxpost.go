@@ -385,10 +385,10 @@ const (
 	// message that fits. Fixed. A request may leave it out and give segments.
 	attrReceiverSlotSize
 	// attrReceiverMaxConns is receiver.max-conns. Connections admitted at once.
-	// Fixed.
+	// Fixed. Default is 128, or fewer where memory or the CQs allow fewer.
 	attrReceiverMaxConns
 	// attrReceiverPollers is receiver.pollers. Poller threads, each with a CQ of
-	// its own. Fixed.
+	// its own. Fixed. Default is as few as max-conns needs.
 	attrReceiverPollers
 	// attrReceiverPollMode is receiver.poll-mode. Changeable.
 	attrReceiverPollMode

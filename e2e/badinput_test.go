@@ -62,7 +62,6 @@ func addRefusals() []refusal {
 		{"local, no device", ctl.ReceiverConfig{Addr: at("127.0.0.1:7471")}, syscall.EADDRNOTAVAIL,
 			"127.0.0.1 is on no RDMA device (rxctl link show)", "addr"},
 		{"port 0", ctl.ReceiverConfig{Addr: at("10.9.0.1:0")}, syscall.EINVAL, "port 0 is no port; give one from 1 to 65535", "port"},
-		{"no name", ctl.ReceiverConfig{Name: "\x00"}, syscall.EINVAL, "the name is empty", "name"},
 		{"bad name", ctl.ReceiverConfig{Name: "r 0"}, syscall.EINVAL, "a name has letters, digits, '.', '_' and '-' only", "name"},
 		{"slash", ctl.ReceiverConfig{Name: "../r0"}, syscall.EINVAL, "a name has letters, digits, '.', '_' and '-' only", "name"},
 		{"not ASCII", ctl.ReceiverConfig{Name: "ré"}, syscall.EINVAL, "a name has letters, digits, '.', '_' and '-' only", "name"},
@@ -214,15 +213,24 @@ func TestTaken(t *testing.T) {
 // The bound of a CQ: the sentence names a number of pollers, and it is right.
 func TestQueuesBeyondDevice(t *testing.T) {
 	r := newRig(t)
-	cfg := ctl.ReceiverConfig{Name: "r0", Addr: listenAddr, Depth: u32(1024), SlotSize: u32(64), MaxConns: u32(100)}
+	cfg := ctl.ReceiverConfig{Name: "r0", Addr: listenAddr, Depth: u32(1024), SlotSize: u32(64), MaxConns: u32(100), Pollers: u32(1)}
 	r.refuses(refusal{"CQ", cfg, syscall.E2BIG, "needs CQs of 102500, rxe0 allows 32767; pollers 4 would do", "max-conns"},
 		func() error { _, err := r.ctl.Add(r.ctx, cfg); return err })
 	cfg.Pollers = u32(3)
 	r.refuses(refusal{"CQ", cfg, syscall.E2BIG, "needs CQs of 34850, rxe0 allows 32767; pollers 4 would do", "max-conns"},
 		func() error { _, err := r.ctl.Add(r.ctx, cfg); return err })
-	cfg.Pollers = u32(4)
-	if _, err := r.ctl.Add(r.ctx, cfg); err != nil {
+	many := cfg
+	many.MaxConns, many.Pollers = u32(497), nil
+	r.refuses(refusal{"16 CQs", many, syscall.E2BIG, "even 16 pollers on rxe0 serve no more than 496 connections", "max-conns"},
+		func() error { _, err := r.ctl.Add(r.ctx, many); return err })
+	// Not told how many, it takes as few as do.
+	cfg.Pollers = nil
+	rcv, err := r.ctl.Add(r.ctx, cfg)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if rcv.Pollers != 4 || rcv.MaxConns != 100 {
+		t.Errorf("%d pollers for %d connections", rcv.Pollers, rcv.MaxConns)
 	}
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
 	r.deleteSoon()
@@ -268,6 +276,7 @@ func TestMalformedRequests(t *testing.T) {
 		{"long number", func(ae *netlink.AttributeEncoder) { ae.Uint64(attrDepth, 64) }, "invalid attribute length"},
 		{"odd address", func(ae *netlink.AttributeEncoder) { ae.Bytes(attrAddr, make([]byte, 5)) },
 			"an address has 4 or 16 bytes, not 5"},
+		{"empty name", func(ae *netlink.AttributeEncoder) { ae.String(attrName, "") }, "the name is empty"},
 		{"long name", func(ae *netlink.AttributeEncoder) { ae.String(attrName, strings.Repeat("n", ctl.NameLen+1)) }, "a name has at most 31 bytes, not 32"},
 		{"name without end", func(ae *netlink.AttributeEncoder) { ae.Bytes(attrName, []byte("r0")) }, failed},
 	} {

@@ -81,18 +81,32 @@ static u32 cqe_per_poller(const struct rxpost_config *cfg)
 	return DIV_ROUND_UP(cfg->max_conns, cfg->pollers) * cqe_per_conn(cfg);
 }
 
-/* As many connections as fit, when the request did not say how many. */
-static void choose_max_conns(struct rxpost_binding *b)
+/* Connections whose completions fit one of the device's CQs. */
+static u32 conns_per_poller(struct rxpost_binding *b)
+{
+	return b->dev->attrs.max_cqe / cqe_per_conn(&b->rcv->cfg);
+}
+
+/*
+ * What the request left open: 128 connections, or as many as memory allows, and
+ * as few pollers as these need; with the pollers given, as many as they serve.
+ */
+static void choose_sizes(struct rxpost_binding *b)
 {
 	struct rxpost_config *cfg = &b->rcv->cfg;
-	u64 room = rxpost_memory_left();
-	u64 by_cq, by_memory;
+	u32 each = max(conns_per_poller(b), 1U);
 
-	if (cfg->max_conns)
-		return;
-	by_cq = (u64)b->dev->attrs.max_cqe / cqe_per_conn(cfg) * cfg->pollers;
-	by_memory = div64_u64(room, rxpost_conn_bytes(cfg));
-	cfg->max_conns = clamp_t(u64, min(by_cq, by_memory), 1, 128);
+	if (!cfg->max_conns) {
+		u64 most = div64_u64(rxpost_memory_left(),
+				     rxpost_conn_bytes(cfg));
+
+		most = min_t(u64, most,
+			     (u64)each * (cfg->pollers ?: RXPOST_POLLERS_MAX));
+		cfg->max_conns = clamp_t(u64, most, 1, RXPOST_CONNS_DEFAULT);
+	}
+	if (!cfg->pollers)
+		cfg->pollers = clamp(DIV_ROUND_UP(cfg->max_conns, each), 1U,
+				     (u32)RXPOST_POLLERS_MAX);
 }
 
 static int check_cq(struct rxpost_binding *b, const struct rxpost_ask *ask)
@@ -100,7 +114,8 @@ static int check_cq(struct rxpost_binding *b, const struct rxpost_ask *ask)
 	struct rxpost_config *cfg = &b->rcv->cfg;
 	u32 max = b->dev->attrs.max_cqe;
 	u32 need = cqe_per_poller(cfg);
-	u32 each = max / cqe_per_conn(cfg);
+	u32 each = conns_per_poller(b);
+	u32 pollers;
 
 	if (need <= max)
 		return 0;
@@ -108,10 +123,15 @@ static int check_cq(struct rxpost_binding *b, const struct rxpost_ask *ask)
 		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_DEPTH,
 				     "depth-max %u is beyond %s's CQs of %u",
 				     cfg->depth_max, cfg->device, max);
+	pollers = DIV_ROUND_UP(cfg->max_conns, each);
+	if (pollers > RXPOST_POLLERS_MAX)
+		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_MAX_CONNS,
+				     "even %u pollers on %s serve no more than %u connections",
+				     RXPOST_POLLERS_MAX, cfg->device,
+				     each * RXPOST_POLLERS_MAX);
 	return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_MAX_CONNS,
 			     "needs CQs of %u, %s allows %u; pollers %u would do",
-			     need, cfg->device, max,
-			     DIV_ROUND_UP(cfg->max_conns, each));
+			     need, cfg->device, max, pollers);
 }
 
 static int check_sge(struct rxpost_binding *b, const struct rxpost_ask *ask)
@@ -146,13 +166,13 @@ static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)
 		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_DEPTH,
 				     "depth-max %u is above %s's limit of %u",
 				     cfg->depth_max, cfg->device, max_wr);
-	choose_max_conns(b);
+	choose_sizes(b);
 	return check_sge(b, ask) ?: check_rnr(b, ask) ?: check_cq(b, ask);
 }
 
 /**
  * rxpost_binding_create() - find a receiver's device and see what it allows
- * @rcv: the receiver; its device name and max_conns are filled in
+ * @rcv: the receiver; its device name, max_conns and pollers are filled in
  * @ask: the request, for refusals
  *
  * Binds the listener's id, but lets nobody in. Context: process, rxpost_mutex

@@ -248,7 +248,6 @@ static void set_defaults(struct rxpost_config *cfg)
 		.depth = 256,
 		.batch_timeout_us = 100,
 		.slot_size = 4096,
-		.pollers = 1,
 		.poll_mode = RXPOST_POLL_MODE_HYBRID,
 		.budget = RXPOST_BUDGET_MAX,
 		.spin_us = 50,
@@ -256,13 +255,13 @@ static void set_defaults(struct rxpost_config *cfg)
 		.rnr_timer_us = 640,
 		.rnr_retry = 7,
 		.drain_timeout_ms = 5000,
-		/* depth_max, batch: by depth; max_conns: by the device */
+		/* depth_max, batch: by depth; max_conns, pollers: by device */
 	};
 }
 
 /**
  * rxpost_config_new() - configuration of a receiver to be made
- * @cfg: filled in; max_conns is 0 when it was not asked for
+ * @cfg: filled in; max_conns and pollers are 0 when not asked for
  * @ask: the request
  *
  * Context: process. Return: 0 or a negative errno, refused in words.

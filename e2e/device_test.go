@@ -1,0 +1,98 @@
+package e2e
+
+// This file owns the device that goes and comes back.
+
+import (
+	"testing"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/rxpost/rxpost/ctl"
+	"github.com/rxpost/rxpost/internal/rdma"
+)
+
+// unplug removes rxe0 and checks what r0 says of it.
+func (r *rig) unplug(events listen) {
+	r.t.Helper()
+	bounded(r.t, "link del", slack, func() error { return rdma.Host().Delete(deviceName) })
+	events.next(ctl.EventTypeDeviceGone)
+	if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice || rcv.Conns != 0 || rcv.Memory != 0 || len(rcv.PollerPIDs) != 0 {
+		r.t.Errorf("receiver without a device: %+v", rcv)
+	}
+}
+
+// The receiver listens again, with its configuration and its totals.
+func TestDeviceComesBack(t *testing.T) {
+	r := newRig(t)
+	events := r.listen()
+	const count = 500
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: u32(2), Depth: u32(64)})
+	for i := range uint64(5) {
+		r.send(ctl.RunConfig{Count: ptr(uint64(count))})
+		flow := r.flow(2)
+		r.unplug(events)
+		flow.ended(peerLeft, "device rxe0 was removed")
+		before := r.receiver()
+		if before.Counters.Accepted != 3*(i+1) {
+			t.Errorf("accepted: %d", before.Counters.Accepted)
+		}
+		// What is changed meanwhile holds afterwards.
+		r.set(ctl.ReceiverConfig{Batch: u32(uint32(8 + i))})
+		r.addDevice()
+		if ev := events.next(ctl.EventTypeDeviceBack); ev.Reason != "listening on 10.9.0.1:7471 again" || ev.Device != deviceName {
+			t.Errorf("event: %+v", ev)
+		}
+		after := r.receiver()
+		if after.State != ctl.ReceiverStateListening || after.Batch != uint32(8+i) || len(after.PollerPIDs) != 2 ||
+			after.Ledger.Posted != before.Ledger.Posted || after.Counters.Verified != before.Counters.Verified {
+			t.Errorf("before: %+v\nafter: %+v", before, after)
+		}
+	}
+	r.baseline = nil // of a device that is gone; the new one is checked empty
+	r.send(ctl.RunConfig{Count: ptr(uint64(count))})
+	r.deleteSoon()
+	r.baseline = r.resources()
+}
+
+// The device is back first, its address only later; the receiver waits for it.
+func TestAddressComesBackLater(t *testing.T) {
+	r := newRig(t)
+	events := r.listen()
+	r.add(ctl.ReceiverConfig{})
+	link, err := netlink.LinkByName(netdevName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := netlink.ParseAddr(listenAddr.Addr().String() + "/24")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.unplug(events)
+	if err := netlink.AddrDel(link, addr); err != nil {
+		t.Fatal(err)
+	}
+	r.addDevice()
+	if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice {
+		t.Errorf("listens without its address: %+v", rcv)
+	}
+	if err := netlink.AddrAdd(link, addr); err != nil {
+		t.Fatal(err)
+	}
+	events.next(ctl.EventTypeDeviceBack)
+	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
+	r.deleteSoon()
+}
+
+// A receiver that waits for its device can be deleted, and its address is then
+// free for the next.
+func TestDeleteWithoutDevice(t *testing.T) {
+	r := newRig(t)
+	events := r.listen()
+	r.add(ctl.ReceiverConfig{})
+	r.unplug(events)
+	r.deleteSoon()
+	r.addDevice()
+	r.add(ctl.ReceiverConfig{})
+	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
+	r.deleteSoon()
+}
