@@ -8,7 +8,8 @@
  * publishes.
  *
  *   netlink.c  attributes to a config, answers, dumps, events
- *   run.c      the registry of runs; life and thread of one run
+ *   registry.c which runs there are, and who frees them
+ *   run.c      life and thread of one run
  *   conn.c     address, route, connection; the only file that knows rdma_cm
  *   queue.c    PD, CQ, slots, posting and completions, the ledger
  */
@@ -37,8 +38,8 @@ struct rdma_cm_id;
 #define RXPS_RATE_MAX		1000000000ULL	/* messages a second */
 #define RXPS_TIMEOUT_MIN_MS	10U
 #define RXPS_TIMEOUT_MAX_MS	600000U
-#define RXPS_LIVE_MAX		64U		/* runs not yet done */
-#define RXPS_KEPT_MAX		1024U		/* runs of open sockets, done or not */
+#define RXPS_LIVE_MAX		1024		/* runs not yet done */
+#define RXPS_KEPT_MAX		4096		/* runs of open sockets, done or not */
 
 #define RXPS_POLL_BUDGET	16
 #define RXPS_WC_STATUSES	(IB_WC_GENERAL_ERR + 1)
@@ -218,19 +219,24 @@ extern struct genl_family rxpost_send_family;
 /* netlink.c */
 void rxps_nl_run_done(struct rxps_run *run);
 
-/* run.c */
+/* registry.c */
 int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
 		 struct netlink_ext_ack *extack);
 struct rxps_run *rxps_run_get(u32 id);
 struct rxps_run *rxps_run_get_next(u32 id);
 void rxps_run_put(struct rxps_run *run);
+void rxps_runs_leave(struct rxps_run *run);
+void rxps_runs_finished(struct rxps_run *run);
+void rxps_runs_orphan(u32 portid);
+void rxps_runs_device_gone(struct ib_device *device);
+void rxps_runs_exit(void);
+
+/* run.c */
+int rxps_run_thread(void *data);
 __printf(3, 4)
 void rxps_run_end(struct rxps_run *run, int error, const char *fmt, ...);
 __printf(2, 3)
 void rxps_run_failed(struct rxps_run *run, const char *fmt, ...);
-void rxps_runs_orphan(u32 portid);
-void rxps_runs_device_gone(struct ib_device *device);
-void rxps_runs_exit(void);
 
 /* conn.c */
 int rxps_conn_resolve(struct rxps_run *run);

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * registry.c - which runs there are: ids, places, memory, and who frees them.
+ *
+ * A run is entered before its thread starts. It takes a place and memory until
+ * its thread leaves them (rxps_runs_leave()), and is kept, to be asked for,
+ * until its thread has finished and its socket is closed; then the reaper frees
+ * it, and nobody else does. For netlink.c, show.c and main.c, and at the end of
+ * a run's life for run.c.
+ */
+#include "send.h"
+
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include <linux/stringify.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+static unsigned int memory_limit_mb;
+module_param(memory_limit_mb, uint, 0644);
+MODULE_PARM_DESC(memory_limit_mb,
+		 "Most MiB of message buffers for all runs together; 0 (default) is a quarter of the machine's memory");
+
+/*
+ * Protects rxps_runs, rxps_last_id, rxps_live, rxps_memory, rxps_kept and
+ * rxps_closing, and orphan and finished of every run. Never held while waiting
+ * for a run.
+ */
+static DEFINE_MUTEX(rxps_runs_lock);
+static DEFINE_XARRAY(rxps_runs);
+static u32 rxps_last_id;
+static u32 rxps_live;
+static u64 rxps_memory;		/* of the buffers of all live runs */
+static u32 rxps_kept;
+static bool rxps_closing;
+
+static DECLARE_WAIT_QUEUE_HEAD(rxps_empty);
+static void rxps_reap(struct work_struct *work);
+static DECLARE_WORK(rxps_reap_work, rxps_reap);
+
+static u64 rxps_memory_need(const struct rxps_config *cfg)
+{
+	return (u64)max_t(u32, cfg->size, L1_CACHE_BYTES) * cfg->in_flight;
+}
+
+static u64 rxps_memory_left(void)
+{
+	u32 mb = READ_ONCE(memory_limit_mb);
+	u64 limit = mb ? (u64)mb << 20 : (u64)totalram_pages() << PAGE_SHIFT >> 2;
+
+	return limit - min(limit, rxps_memory);
+}
+
+/**
+ * rxps_runs_leave() - give back the place and the memory of a run
+ * @run: run, that holds nothing of its device any more
+ *
+ * Context: the run's thread.
+ */
+void rxps_runs_leave(struct rxps_run *run)
+{
+	mutex_lock(&rxps_runs_lock);
+	rxps_live--;
+	rxps_memory -= rxps_memory_need(&run->cfg);
+	mutex_unlock(&rxps_runs_lock);
+}
+
+/**
+ * rxps_runs_finished() - a run's thread has nothing left to do
+ * @run: run, that the reaper may free from now on
+ *
+ * Context: the run's thread.
+ */
+void rxps_runs_finished(struct rxps_run *run)
+{
+	mutex_lock(&rxps_runs_lock);
+	run->finished = true;
+	if (run->orphan)
+		schedule_work(&rxps_reap_work);
+	mutex_unlock(&rxps_runs_lock);
+}
+
+static struct rxps_run *rxps_run_alloc(const struct rxps_config *cfg,
+				       u32 portid)
+{
+	struct rxps_run *run;
+
+	run = kzalloc(sizeof(*run), GFP_KERNEL);
+	if (!run)
+		return NULL;
+
+	refcount_set(&run->refs, 1);
+	run->portid = portid;
+	run->cfg = *cfg;
+	init_completion(&run->released);
+	spin_lock_init(&run->lock);
+	seqcount_init(&run->seq);
+	run->state = RXPOST_SEND_RUN_STATE_CONNECTING;
+	return run;
+}
+
+static int rxps_runs_room(const struct rxps_config *cfg,
+			  struct netlink_ext_ack *extack)
+{
+	lockdep_assert_held(&rxps_runs_lock);
+
+	if (rxps_closing) {
+		NL_SET_ERR_MSG(extack, "rxpost_send is being unloaded");
+		return -ESHUTDOWN;
+	}
+	if (rxps_live >= RXPS_LIVE_MAX) {
+		NL_SET_ERR_MSG(extack, __stringify(RXPS_LIVE_MAX)
+			       " runs are under way, no more are allowed");
+		return -EBUSY;
+	}
+	if (rxps_memory_need(cfg) > rxps_memory_left()) {
+		NL_SET_ERR_MSG(extack, "buffers of all runs would exceed memory_limit_mb");
+		return -ENOSPC;
+	}
+	if (rxps_kept >= RXPS_KEPT_MAX) {
+		NL_SET_ERR_MSG(extack, __stringify(RXPS_KEPT_MAX)
+			       " runs are kept for open sockets; close some");
+		return -EBUSY;
+	}
+	if (rxps_last_id == U32_MAX - 1) { /* id + 1 must not wrap */
+		NL_SET_ERR_MSG(extack, "all run ids are used up; reload rxpost_send");
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/* Gives the run an id, a thread that does not run yet, and a place. */
+static int rxps_run_register(struct rxps_run *run,
+			     struct netlink_ext_ack *extack)
+{
+	struct task_struct *task;
+	int ret;
+
+	lockdep_assert_held(&rxps_runs_lock);
+
+	ret = rxps_runs_room(&run->cfg, extack);
+	if (ret)
+		return ret;
+
+	run->id = rxps_last_id + 1;
+	task = kthread_create(rxps_run_thread, run, "rxps/%u", run->id);
+	if (IS_ERR(task)) {
+		NL_SET_ERR_MSG(extack, "no thread for the run");
+		return PTR_ERR(task);
+	}
+
+	ret = xa_insert(&rxps_runs, run->id, run, GFP_KERNEL);
+	if (ret) {
+		NL_SET_ERR_MSG(extack, "no memory for the run");
+		kthread_stop(task);
+		return ret;
+	}
+
+	run->task = get_task_struct(task);
+	rxps_last_id = run->id;
+	rxps_live++;
+	rxps_memory += rxps_memory_need(&run->cfg);
+	rxps_kept++;
+	return 0;
+}
+
+/**
+ * rxps_run_new() - start a run
+ * @cfg: what to do, already checked; copied
+ * @portid: netlink socket the run belongs to
+ * @id: where to write its id
+ * @extack: where to say why not
+ *
+ * The run is freed by the reaper, after its thread is done and its socket is
+ * closed.
+ *
+ * Context: process, does not wait for the network. Return: 0 or a negative
+ * errno, with a sentence in @extack.
+ */
+int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
+		 struct netlink_ext_ack *extack)
+{
+	struct rxps_run *run;
+	int ret;
+
+	run = rxps_run_alloc(cfg, portid);
+	if (!run) {
+		NL_SET_ERR_MSG(extack, "no memory for the run");
+		return -ENOMEM;
+	}
+
+	mutex_lock(&rxps_runs_lock);
+	ret = rxps_run_register(run, extack);
+	if (!ret) {
+		*id = run->id;
+		wake_up_process(run->task);
+	}
+	mutex_unlock(&rxps_runs_lock);
+	if (ret)
+		kfree(run);
+	return ret;
+}
+
+/**
+ * rxps_run_get() - find a run by id
+ * @id: id
+ *
+ * Context: process. Return: the run, to be given to rxps_run_put(), or NULL.
+ */
+struct rxps_run *rxps_run_get(u32 id)
+{
+	struct rxps_run *run;
+
+	mutex_lock(&rxps_runs_lock);
+	run = xa_load(&rxps_runs, id);
+	if (run)
+		refcount_inc(&run->refs);
+	mutex_unlock(&rxps_runs_lock);
+	return run;
+}
+
+/**
+ * rxps_run_get_next() - find the run with the lowest id from @id on
+ * @id: lowest id that will do
+ *
+ * Context: process. Return: the run, to be given to rxps_run_put(), or NULL.
+ */
+struct rxps_run *rxps_run_get_next(u32 id)
+{
+	unsigned long index = id;
+	struct rxps_run *run;
+
+	mutex_lock(&rxps_runs_lock);
+	run = xa_find(&rxps_runs, &index, U32_MAX, XA_PRESENT);
+	if (run)
+		refcount_inc(&run->refs);
+	mutex_unlock(&rxps_runs_lock);
+	return run;
+}
+
+/**
+ * rxps_run_put() - give back a reference to a run
+ * @run: run
+ *
+ * Context: any.
+ */
+void rxps_run_put(struct rxps_run *run)
+{
+	if (!refcount_dec_and_test(&run->refs))
+		return;
+	put_task_struct(run->task);
+	kfree(run);
+}
+
+/* Takes runs that nobody will ask for out of the registry. */
+static void rxps_reap_collect(struct list_head *reaped)
+{
+	struct rxps_run *run;
+	unsigned long index;
+
+	mutex_lock(&rxps_runs_lock);
+	xa_for_each(&rxps_runs, index, run) {
+		if (!run->orphan || !run->finished)
+			continue;
+		xa_erase(&rxps_runs, index);
+		rxps_kept--;
+		list_add_tail(&run->reaped, reaped);
+	}
+	mutex_unlock(&rxps_runs_lock);
+}
+
+static void rxps_reap(struct work_struct *work)
+{
+	struct rxps_run *run, *next;
+	LIST_HEAD(reaped);
+
+	rxps_reap_collect(&reaped);
+	/* finished is the last thing a thread sets, not its last step */
+	list_for_each_entry(run, &reaped, reaped)
+		kthread_stop(run->task);
+	/* a completion handler of rxe on 6.1 may still be in a softirq */
+	if (!list_empty(&reaped))
+		synchronize_rcu();
+	list_for_each_entry_safe(run, next, &reaped, reaped)
+		rxps_run_put(run);
+	wake_up_all(&rxps_empty);
+}
+
+/**
+ * rxps_runs_orphan() - a netlink socket closed: end and forget its runs
+ * @portid: the socket
+ *
+ * Context: process; does not wait for the runs.
+ */
+void rxps_runs_orphan(u32 portid)
+{
+	struct rxps_run *run;
+	unsigned long index;
+
+	if (xa_empty(&rxps_runs))
+		return;
+
+	mutex_lock(&rxps_runs_lock);
+	xa_for_each(&rxps_runs, index, run) {
+		if (run->portid != portid)
+			continue;
+		run->orphan = true;
+		rxps_run_end(run, 0, "the socket that started the run was closed");
+	}
+	mutex_unlock(&rxps_runs_lock);
+	schedule_work(&rxps_reap_work);
+}
+
+/* Returns whether the run holds anything of @device and was told to end. */
+static bool rxps_run_device_gone(struct rxps_run *run,
+				 struct ib_device *device)
+{
+	bool uses;
+
+	spin_lock_irq(&run->lock);
+	uses = run->device == device;
+	spin_unlock_irq(&run->lock);
+	if (uses)
+		rxps_run_end(run, -ENODEV, "device %s was removed",
+			     run->devname);
+	return uses;
+}
+
+/**
+ * rxps_runs_device_gone() - end all runs on a device and wait for their end
+ * @device: device that is being removed
+ *
+ * Context: process, in the client's .remove; each run bounds its own end.
+ */
+void rxps_runs_device_gone(struct ib_device *device)
+{
+	struct rxps_run *run;
+	u32 id = 0;
+
+	/* all are told before the first is waited for */
+	while ((run = rxps_run_get_next(id + 1))) {
+		id = run->id;
+		rxps_run_device_gone(run, device);
+		rxps_run_put(run);
+	}
+
+	id = 0;
+	while ((run = rxps_run_get_next(id + 1))) {
+		id = run->id;
+		if (rxps_run_device_gone(run, device))
+			wait_for_completion(&run->released);
+		rxps_run_put(run);
+	}
+}
+
+/**
+ * rxps_runs_exit() - let no new run in, end all and wait until they are freed
+ *
+ * Context: process, module exit only.
+ */
+void rxps_runs_exit(void)
+{
+	struct rxps_run *run;
+	unsigned long index;
+
+	mutex_lock(&rxps_runs_lock);
+	rxps_closing = true;
+	xa_for_each(&rxps_runs, index, run) {
+		run->orphan = true;
+		rxps_run_end(run, -ESHUTDOWN, "rxpost_send is being unloaded");
+	}
+	mutex_unlock(&rxps_runs_lock);
+
+	schedule_work(&rxps_reap_work);
+	wait_event(rxps_empty, xa_empty(&rxps_runs));
+	flush_work(&rxps_reap_work);
+}
