@@ -21,11 +21,14 @@ demo: deps build ## Receive real RDMA traffic in a VM, retune it live, tear it d
 
 test: deps test-account test-go test-vm e2e ## Run every test
 
-test-account: deps ## account.h in user space, against a model, with sanitizers
+test-account: deps ## account.h and histogram.h in user space, against models, with sanitizers
 	@mkdir -p $(BIN)
-	$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -o $(BIN)/account_test kmod/test/user/account_test.c
+	for t in account_test histogram_test; do \
+		$(CC) -std=gnu11 -Wall -Wextra -Werror -O1 -g -fsanitize=address,undefined \
+			-fno-sanitize-recover=all -o $(BIN)/$$t kmod/test/user/$$t.c || exit; \
+	done
 	$(BIN)/account_test 1 400
+	$(BIN)/histogram_test 1 300
 
 test-go: deps ## Go's unit tests, with the race detector
 	CGO_ENABLED=1 $(GO) test -race $(UNITS)
