@@ -17,6 +17,8 @@ type RunState uint32
 const (
 	// RunStateConnecting is "connecting". Resolving the address and connecting.
 	RunStateConnecting RunState = iota
+	// RunStateReady is "ready". Established and held; it waits for run-go.
+	RunStateReady
 	// RunStateSending is "sending". Established and posting sends.
 	RunStateSending
 	// RunStateStopping is "stopping". No more sends are posted; outstanding ones
@@ -30,6 +32,7 @@ const (
 func sendRunStateNames() []string {
 	return []string{
 		RunStateConnecting: "connecting",
+		RunStateReady:      "ready",
 		RunStateSending:    "sending",
 		RunStateStopping:   "stopping",
 		RunStateDone:       "done",
@@ -65,6 +68,71 @@ func ParseRunState(name string) (RunState, error) {
 	return RunState(v), err
 }
 
+// Opcode is the kernel's enum opcode. What each message is. The last three
+// reach for the peer's memory.
+type Opcode uint32
+
+// The values of Opcode.
+const (
+	// OpcodeSend is "send". SEND.
+	OpcodeSend Opcode = iota
+	// OpcodeSendImm is "send-imm". SEND with immediate data, the low 32 bits of
+	// the sequence number.
+	OpcodeSendImm
+	// OpcodeSendInv is "send-inv". SEND that has the peer's device invalidate
+	// rkey.
+	OpcodeSendInv
+	// OpcodeWrite is "write". RDMA WRITE; uses up no receive.
+	OpcodeWrite
+	// OpcodeWriteImm is "write-imm". RDMA WRITE with immediate data, the low 32
+	// bits of the sequence number. Uses up a receive; with size 0 it touches no
+	// memory.
+	OpcodeWriteImm
+	// OpcodeRead is "read". RDMA READ; uses up no receive.
+	OpcodeRead
+)
+
+// sendOpcodeNames lists the names of Opcode, by value.
+func sendOpcodeNames() []string {
+	return []string{
+		OpcodeSend:     "send",
+		OpcodeSendImm:  "send-imm",
+		OpcodeSendInv:  "send-inv",
+		OpcodeWrite:    "write",
+		OpcodeWriteImm: "write-imm",
+		OpcodeRead:     "read",
+	}
+}
+
+// String returns the name in the spec, or "opcode(N)" for a value that this
+// package does not know.
+func (v Opcode) String() string {
+	if names := sendOpcodeNames(); int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("opcode(%d)", uint32(v))
+}
+
+// MarshalText is [Opcode.String].
+func (v Opcode) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText is [ParseOpcode].
+func (v *Opcode) UnmarshalText(text []byte) error {
+	parsed, err := ParseOpcode(string(text))
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
+
+// ParseOpcode returns the value of that name. The error of an unknown name
+// lists the known ones.
+func ParseOpcode(name string) (Opcode, error) {
+	v, err := parseEnum("opcode", sendOpcodeNames(), name)
+	return Opcode(v), err
+}
+
 // Commands.
 const (
 	// cmdSendRunGet is run-get. Show one run by id, or all. A finished run stays
@@ -78,6 +146,16 @@ const (
 	// cmdSendRunDone is run-done. A run is torn down and its counters are final.
 	// Sent to the events group.
 	cmdSendRunDone
+	// cmdSendRunGo is run-go. Let a held run begin, or without id all that this
+	// socket holds; one that still connects will not wait.
+	cmdSendRunGo
+	// cmdSendRunReady is run-ready. A held run is connected. Sent to the events
+	// group.
+	cmdSendRunReady
+	// cmdSendRttGet is rtt-get. Round trips of one run by time. While the run
+	// goes on, a few may be counted in run-get and not here, or here and not
+	// there.
+	cmdSendRttGet
 )
 
 // Attributes of set run.
@@ -149,6 +227,48 @@ const (
 	// attrSendRunRate is run.rate. Messages a second at the most; 0 is without
 	// limit.
 	attrSendRunRate
+	attrSendRunOpcode
+	// attrSendRunRemoteAddr is run.remote-addr. Peer's address that write,
+	// write-imm and read reach for. Default 0.
+	attrSendRunRemoteAddr
+	// attrSendRunRkey is run.rkey. Peer's key that write, write-imm and read
+	// show, and that send-inv invalidates. Default 0, which no peer has given.
+	attrSendRunRkey
+	// attrSendRunRoundTrip is run.round-trip. The peer answers each message with
+	// its first bytes, a header at least, and the time until then is measured.
+	// in-flight then also bounds messages without an answer. Wants an opcode
+	// that sends and room for a header.
+	attrSendRunRoundTrip
+	// attrSendRunAnswerTimeoutMS is run.answer-timeout-ms. A run of round trips
+	// ends when messages wait for answers and none came for so long, in
+	// milliseconds.
+	attrSendRunAnswerTimeoutMS
+	// attrSendRunHold is run.hold. Connect, then send nothing until run-go.
+	attrSendRunHold
+	// attrSendRunAnswers is run.answers. Messages that were answered.
+	attrSendRunAnswers
+	// attrSendRunUnanswered is run.unanswered. Messages posted and not answered.
+	// At the end the answers that are missing, those to messages that never
+	// arrived among them.
+	attrSendRunUnanswered
+	// attrSendRunUnmatched is run.unmatched. Answers to no message that waits
+	// for one, such as a second answer to the same.
+	attrSendRunUnmatched
+	// attrSendRunDamaged is run.damaged. Answers to a message that waits for
+	// one, with another length or time than it had.
+	attrSendRunDamaged
+	// attrSendRunForeign is run.foreign. What came and is no answer, too short
+	// for a header or without its magic.
+	attrSendRunForeign
+	// attrSendRunRttMinNS is run.rtt-min-ns. Shortest round trip, from before
+	// the post until its answer was polled.
+	attrSendRunRttMinNS
+	attrSendRunRttMaxNS
+	// attrSendRunRttSumNS is run.rtt-sum-ns. All round trips added up; divided
+	// by answers, their mean.
+	attrSendRunRttSumNS
+	// attrSendRunReceives is run.receives. Where the receives for answers are.
+	attrSendRunReceives
 )
 
 // sendRunAttrs names the attributes of set run, by type.
@@ -181,8 +301,86 @@ func sendRunAttrs() []string {
 		attrSendRunConnectTimeoutMS: "connect-timeout-ms",
 		attrSendRunDrainTimeoutMS:   "drain-timeout-ms",
 		attrSendRunRate:             "rate",
+		attrSendRunOpcode:           "opcode",
+		attrSendRunRemoteAddr:       "remote-addr",
+		attrSendRunRkey:             "rkey",
+		attrSendRunRoundTrip:        "round-trip",
+		attrSendRunAnswerTimeoutMS:  "answer-timeout-ms",
+		attrSendRunHold:             "hold",
+		attrSendRunAnswers:          "answers",
+		attrSendRunUnanswered:       "unanswered",
+		attrSendRunUnmatched:        "unmatched",
+		attrSendRunDamaged:          "damaged",
+		attrSendRunForeign:          "foreign",
+		attrSendRunRttMinNS:         "rtt-min-ns",
+		attrSendRunRttMaxNS:         "rtt-max-ns",
+		attrSendRunRttSumNS:         "rtt-sum-ns",
+		attrSendRunReceives:         "receives",
 	}
 }
+
+// Attributes of set ledger.
+const (
+	attrSendLedgerPad = iota + 1
+	// attrSendLedgerPosted is ledger.posted. Receives the device accepted.
+	attrSendLedgerPosted
+	// attrSendLedgerCompleted is ledger.completed. Completed with success.
+	attrSendLedgerCompleted
+	// attrSendLedgerFlushed is ledger.flushed. Flushed at the end.
+	attrSendLedgerFlushed
+	// attrSendLedgerFailed is ledger.failed. Completed in error.
+	attrSendLedgerFailed
+	// attrSendLedgerReclaimed is ledger.reclaimed. Taken back after the QP was
+	// destroyed, because no completion came.
+	attrSendLedgerReclaimed
+	// attrSendLedgerOutstanding is ledger.outstanding. In the device's hands
+	// now.
+	attrSendLedgerOutstanding
+	// attrSendLedgerHeld is ledger.held. Completed and waiting for the rest of
+	// their chain now.
+	attrSendLedgerHeld
+	// attrSendLedgerFree is ledger.free. Neither posted nor held now.
+	attrSendLedgerFree
+	// attrSendLedgerSlots is ledger.slots. Slots that exist now.
+	attrSendLedgerSlots
+)
+
+// Attributes of set rtt.
+const (
+	attrSendRttPad = iota + 1
+	// attrSendRttID is rtt.id. Number of the run.
+	attrSendRttID
+	// attrSendRttBucket is rtt.bucket. Buckets that are not empty, from the
+	// shortest time on; as many as fit one answer.
+	attrSendRttBucket
+	// attrSendRttFromNS is rtt.from-ns. Leave out buckets with a lower edge
+	// below this. Default 0.
+	attrSendRttFromNS
+	// attrSendRttNextNS is rtt.next-ns. The from-ns to ask for the rest with;
+	// absent when there is none.
+	attrSendRttNextNS
+)
+
+// sendRttAttrs names the attributes of set rtt, by type.
+func sendRttAttrs() []string {
+	return []string{
+		attrSendRttPad:    "pad",
+		attrSendRttID:     "id",
+		attrSendRttBucket: "bucket",
+		attrSendRttFromNS: "from-ns",
+		attrSendRttNextNS: "next-ns",
+	}
+}
+
+// Attributes of set rtt-bucket.
+const (
+	attrSendRttBucketPad = iota + 1
+	// attrSendRttBucketFromNS is rtt-bucket.from-ns. Lower edge. The last one,
+	// of 2^40 ns, has everything above it too.
+	attrSendRttBucketFromNS
+	// attrSendRttBucketCount is rtt-bucket.count. Round trips.
+	attrSendRttBucketCount
+)
 
 // Attributes of set bucket.
 const (

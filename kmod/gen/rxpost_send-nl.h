@@ -13,18 +13,24 @@
 
 extern const struct nla_policy rxpost_send_run_get_nl_policy[RXPOST_SEND_A_RUN_ID + 1];
 
-extern const struct nla_policy rxpost_send_run_new_nl_policy[RXPOST_SEND_A_RUN_RATE + 1];
+extern const struct nla_policy rxpost_send_run_new_nl_policy[RXPOST_SEND_A_RUN_HOLD + 1];
 
 extern const struct nla_policy rxpost_send_run_stop_nl_policy[RXPOST_SEND_A_RUN_ID + 1];
 
+extern const struct nla_policy rxpost_send_run_go_nl_policy[RXPOST_SEND_A_RUN_ID + 1];
+
+extern const struct nla_policy rxpost_send_rtt_get_nl_policy[RXPOST_SEND_A_RTT_FROM_NS + 1];
+
 /* Ops table for rxpost_send */
-extern const struct genl_ops rxpost_send_nl_ops[3];
+extern const struct genl_ops rxpost_send_nl_ops[5];
 
 int rxpost_send_nl_run_get_doit(struct sk_buff *skb, struct genl_info *info);
 int rxpost_send_nl_run_get_dumpit(struct sk_buff *skb,
 				  struct netlink_callback *cb);
 int rxpost_send_nl_run_new_doit(struct sk_buff *skb, struct genl_info *info);
 int rxpost_send_nl_run_stop_doit(struct sk_buff *skb, struct genl_info *info);
+int rxpost_send_nl_run_go_doit(struct sk_buff *skb, struct genl_info *info);
+int rxpost_send_nl_rtt_get_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	RXPOST_SEND_NLGRP_EVENTS,

@@ -87,6 +87,18 @@ static void rxps_conn_rejected(struct rxps_run *run, struct rdma_cm_id *cm_id,
 		     dst, *text ? text : rdma_reject_msg(cm_id, event->status));
 }
 
+/* A QP that may have no READ under way would keep one that is posted for ever. */
+static void rxps_conn_established(struct rxps_run *run,
+				  const struct rdma_conn_param *param)
+{
+	if (run->cfg.op->flags & RXPS_OP_READ && !param->initiator_depth)
+		rxps_run_end(run, -EOPNOTSUPP,
+			     "%pISpc allows no READ: it accepted without responder resources",
+			     &run->cfg.dst);
+	else
+		rxps_conn_advance(run, RXPS_CONN_ESTABLISHED);
+}
+
 /*
  * Called by the CM under the id's handler mutex, which rdma_destroy_id() also
  * takes. Never returns other than 0: the thread destroys the id.
@@ -106,7 +118,7 @@ static int rxps_conn_event(struct rdma_cm_id *cm_id,
 		rxps_conn_advance(run, RXPS_CONN_ROUTE);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		rxps_conn_advance(run, RXPS_CONN_ESTABLISHED);
+		rxps_conn_established(run, &event->param.conn);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		rxps_conn_addr_error(run, status);
@@ -233,7 +245,8 @@ static void rxps_conn_qp_event(struct ib_event *event, void *context)
  *
  * The send queue has room for one batch more than may be outstanding, where
  * the device allows it: rxe frees an entry only after its completion is seen.
- * The receive queue stays empty; rxe and siw demand that there is one.
+ * Without round trips the receive queue stays empty; rxe and siw demand that
+ * there is one.
  *
  * Context: the run's thread. Return: 0 or a negative errno; after 0 the caller
  * owes rxps_conn_destroy_qp().
@@ -249,7 +262,7 @@ int rxps_conn_create_qp(struct rxps_run *run)
 		.cap = {
 			.max_send_wr	= min_t(u32, cfg->in_flight + cfg->batch,
 						run->device->attrs.max_qp_wr),
-			.max_recv_wr	= 1,
+			.max_recv_wr	= rxps_answers_need(cfg) ?: 1,
 			.max_send_sge	= 1,
 			.max_recv_sge	= 1,
 		},
@@ -295,6 +308,7 @@ int rxps_conn_connect(struct rxps_run *run)
 	struct rdma_conn_param param = {
 		.private_data		= &priv,
 		.private_data_len	= sizeof(priv),
+		.initiator_depth	= rxps_op_read_depth(run),
 		.retry_count		= RXPS_RETRY_COUNT,
 		.rnr_retry_count	= RXPS_RNR_RETRY_COUNT,
 	};
@@ -314,12 +328,12 @@ int rxps_conn_connect(struct rxps_run *run)
 }
 
 /**
- * rxps_conn_disconnect() - close the connection and let outstanding sends flush
+ * rxps_conn_disconnect() - close the connection and let what is posted flush
  * @run: run
  *
- * Does nothing to a connection that never stood: it has no sends, and on iWARP
- * rdma_disconnect() would wait for the attempt to end. Disconnect comes before
- * the error state, which siw takes for an abort.
+ * A connection that never stood is not closed: on iWARP rdma_disconnect() would
+ * wait for the attempt to end. But its QP may have receives. Disconnect comes
+ * before the error state, which siw takes for an abort.
  *
  * Context: the run's thread.
  */
@@ -327,9 +341,10 @@ void rxps_conn_disconnect(struct rxps_run *run)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (READ_ONCE(run->conn_state) < RXPS_CONN_ESTABLISHED)
+	if (READ_ONCE(run->conn_state) >= RXPS_CONN_ESTABLISHED)
+		rdma_disconnect(run->cm_id);
+	else if (!run->answers.nr)
 		return;
-	rdma_disconnect(run->cm_id);
 	ib_modify_qp(run->qp, &attr, IB_QP_STATE);
 }
 

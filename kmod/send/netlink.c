@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netlink.c - attributes to a run's config, answers, dumps and events. Called
- * by generic netlink, in parallel; no handler waits for the network.
+ * netlink.c - requests: a run is started, let go, stopped. Called by generic
+ * netlink, in parallel; no handler waits for the network.
  */
 #include "send.h"
 
@@ -10,6 +10,7 @@
 #include <net/ipv6.h>
 
 #include "gen/rxpost_send-nl.h"
+#include "wire.h"
 
 #define RXPS_DEFAULT_SIZE		64
 #define RXPS_DEFAULT_BATCH		16U
@@ -96,6 +97,11 @@ static u64 rxps_nl_u64(const struct genl_info *info, int type, u64 otherwise)
 	return info->attrs[type] ? nla_get_u64(info->attrs[type]) : otherwise;
 }
 
+static bool rxps_nl_is_timeout(u32 ms)
+{
+	return ms >= RXPS_TIMEOUT_MIN_MS && ms <= RXPS_TIMEOUT_MAX_MS;
+}
+
 static int rxps_nl_parse_sizes(struct genl_info *info, struct rxps_config *cfg)
 {
 	struct netlink_ext_ack *extack = info->extack;
@@ -136,6 +142,70 @@ static int rxps_nl_parse_sizes(struct genl_info *info, struct rxps_config *cfg)
 	return 0;
 }
 
+static int rxps_nl_parse_op(struct genl_info *info, struct rxps_config *cfg)
+{
+	struct nlattr *addr = info->attrs[RXPOST_SEND_A_RUN_REMOTE_ADDR];
+	struct nlattr *rkey = info->attrs[RXPOST_SEND_A_RUN_RKEY];
+	struct netlink_ext_ack *extack = info->extack;
+
+	cfg->op = rxps_op_find(rxps_nl_u32(info, RXPOST_SEND_A_RUN_OPCODE,
+					   RXPOST_SEND_OPCODE_SEND));
+	if (!cfg->op) { /* the policy is before us, and generated */
+		GENL_SET_ERR_MSG(info, "opcode: there is none of that number");
+		return -EINVAL;
+	}
+	if (addr && !(cfg->op->flags & RXPS_OP_ADDR)) {
+		NL_SET_ERR_MSG_ATTR(extack, addr,
+				    "remote-addr: only for write, write-imm and read");
+		return -EINVAL;
+	}
+	if (rkey && !(cfg->op->flags & RXPS_OP_RKEY)) {
+		NL_SET_ERR_MSG_ATTR(extack, rkey,
+				    "rkey: only for send-inv, write, write-imm and read");
+		return -EINVAL;
+	}
+	cfg->remote_addr = rxps_nl_u64(info, RXPOST_SEND_A_RUN_REMOTE_ADDR, 0);
+	cfg->rkey = rxps_nl_u32(info, RXPOST_SEND_A_RUN_RKEY, 0);
+	return 0;
+}
+
+/* Comes after opcode and sizes, which must allow for an answer. */
+static int rxps_nl_parse_answers(struct genl_info *info,
+				 struct rxps_config *cfg)
+{
+	struct nlattr *timeout = info->attrs[RXPOST_SEND_A_RUN_ANSWER_TIMEOUT_MS];
+	struct nlattr *round_trip = info->attrs[RXPOST_SEND_A_RUN_ROUND_TRIP];
+	struct netlink_ext_ack *extack = info->extack;
+
+	cfg->round_trip = nla_get_flag(round_trip);
+	cfg->answer_timeout_ms =
+		rxps_nl_u32(info, RXPOST_SEND_A_RUN_ANSWER_TIMEOUT_MS,
+			    RXPS_DEFAULT_TIMEOUT_MS);
+	if (!cfg->round_trip && timeout) {
+		NL_SET_ERR_MSG_ATTR(extack, timeout,
+				    "answer-timeout-ms: only with round-trip");
+		return -EINVAL;
+	}
+	if (!rxps_nl_is_timeout(cfg->answer_timeout_ms)) {
+		NL_SET_ERR_MSG_ATTR(extack, timeout,
+				    "answer-timeout-ms: must be 10 to 600000");
+		return -EINVAL;
+	}
+	if (!cfg->round_trip)
+		return 0;
+	if (!(cfg->op->flags & RXPS_OP_SEND)) {
+		NL_SET_ERR_MSG_ATTR(extack, round_trip,
+				    "round-trip: only for send, send-imm and send-inv");
+		return -EINVAL;
+	}
+	if (cfg->size < sizeof(struct rxpost_wire_hdr)) {
+		NL_SET_ERR_MSG_ATTR(extack, round_trip,
+				    "round-trip: size must be 32 at least, for a header");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int rxps_nl_parse_times(struct genl_info *info, struct rxps_config *cfg)
 {
 	struct nlattr **attrs = info->attrs;
@@ -155,15 +225,13 @@ static int rxps_nl_parse_times(struct genl_info *info, struct rxps_config *cfg)
 				    "rate: at most 1000000000 messages a second");
 		return -EINVAL;
 	}
-	if (cfg->connect_timeout_ms < RXPS_TIMEOUT_MIN_MS ||
-	    cfg->connect_timeout_ms > RXPS_TIMEOUT_MAX_MS) {
+	if (!rxps_nl_is_timeout(cfg->connect_timeout_ms)) {
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    attrs[RXPOST_SEND_A_RUN_CONNECT_TIMEOUT_MS],
 				    "connect-timeout-ms: must be 10 to 600000");
 		return -EINVAL;
 	}
-	if (cfg->drain_timeout_ms < RXPS_TIMEOUT_MIN_MS ||
-	    cfg->drain_timeout_ms > RXPS_TIMEOUT_MAX_MS) {
+	if (!rxps_nl_is_timeout(cfg->drain_timeout_ms)) {
 		NL_SET_ERR_MSG_ATTR(info->extack,
 				    attrs[RXPOST_SEND_A_RUN_DRAIN_TIMEOUT_MS],
 				    "drain-timeout-ms: must be 10 to 600000");
@@ -172,152 +240,20 @@ static int rxps_nl_parse_times(struct genl_info *info, struct rxps_config *cfg)
 	return 0;
 }
 
-static int rxps_nl_put_u64(struct sk_buff *skb, int type, u64 value)
+/**
+ * rxps_nl_find() - the run that a request names
+ * @info: request
+ * @type: attribute that has the id
+ *
+ * Context: process. Return: the run, to be given to rxps_run_put(), or an
+ * ERR_PTR() with a sentence.
+ */
+struct rxps_run *rxps_nl_find(struct genl_info *info, int type)
 {
-	return nla_put_u64_64bit(skb, type, value, RXPOST_SEND_A_RUN_PAD);
-}
-
-static int rxps_nl_put_dst(struct sk_buff *skb, const struct rxps_config *cfg)
-{
-	const struct sockaddr_in6 *sin6 = (const void *)&cfg->dst;
-	const struct sockaddr_in *sin = (const void *)&cfg->dst;
-
-	if (cfg->dst.ss_family == AF_INET6)
-		return nla_put_in6_addr(skb, RXPOST_SEND_A_RUN_ADDR,
-					&sin6->sin6_addr) ?:
-		       nla_put_be16(skb, RXPOST_SEND_A_RUN_PORT,
-				    sin6->sin6_port);
-	return nla_put_in_addr(skb, RXPOST_SEND_A_RUN_ADDR,
-			       sin->sin_addr.s_addr) ?:
-	       nla_put_be16(skb, RXPOST_SEND_A_RUN_PORT, sin->sin_port);
-}
-
-static int rxps_nl_put_config(struct sk_buff *skb,
-			      const struct rxps_config *cfg)
-{
-	if (rxps_nl_put_dst(skb, cfg) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_SIZE, cfg->size) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_COUNT, cfg->count) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_DURATION_MS, cfg->duration_ms) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_BATCH, cfg->batch) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_IN_FLIGHT, cfg->in_flight) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_CONNECT_TIMEOUT_MS,
-			cfg->connect_timeout_ms) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_DRAIN_TIMEOUT_MS,
-			cfg->drain_timeout_ms) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_RATE, cfg->rate))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int rxps_nl_put_bucket(struct sk_buff *skb, u32 key, u64 count)
-{
-	struct nlattr *nest;
-
-	nest = nla_nest_start(skb, RXPOST_SEND_A_RUN_STATUS);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, RXPOST_SEND_A_BUCKET_KEY, key) ||
-	    nla_put_u64_64bit(skb, RXPOST_SEND_A_BUCKET_COUNT, count,
-			      RXPOST_SEND_A_BUCKET_PAD)) {
-		nla_nest_cancel(skb, nest);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static u64 rxps_nl_elapsed(const struct rxps_ledger *ledger, u32 state)
-{
-	if (!ledger->first_ns)
-		return 0;
-	if (state != RXPOST_SEND_RUN_STATE_DONE)
-		return ktime_get_ns() - ledger->first_ns;
-	/* no completion at all: the run ended with its first post */
-	return max(ledger->last_ns, ledger->first_ns) - ledger->first_ns;
-}
-
-static int rxps_nl_put_ledger(struct sk_buff *skb,
-			      const struct rxps_ledger *ledger, u32 state)
-{
-	u32 i;
-
-	if (rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_POSTED, ledger->posted) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_COMPLETED,
-			    ledger->completed) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_FLUSHED, ledger->flushed) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_FAILED, ledger->failed) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_RECLAIMED,
-			    ledger->reclaimed) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_OUTSTANDING,
-			rxps_ledger_outstanding(ledger)) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_BYTES, ledger->bytes) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_POST_CALLS,
-			    ledger->post_calls) ||
-	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_ELAPSED_NS,
-			    rxps_nl_elapsed(ledger, state)))
-		return -EMSGSIZE;
-
-	for (i = 0; i < RXPS_WC_STATUSES; i++)
-		if (ledger->status[i] &&
-		    rxps_nl_put_bucket(skb, i, ledger->status[i]))
-			return -EMSGSIZE;
-	return 0;
-}
-
-/* Everything under the run's lock, so that state and reason fit together. */
-static int rxps_nl_put_state(struct sk_buff *skb, struct rxps_run *run,
-			     u32 *state)
-{
-	int ret = 0;
-
-	spin_lock_irq(&run->lock);
-	*state = run->state;
-	if (nla_put_u32(skb, RXPOST_SEND_A_RUN_ID, run->id) ||
-	    nla_put_u32(skb, RXPOST_SEND_A_RUN_STATE, run->state) ||
-	    (*run->devname &&
-	     nla_put_string(skb, RXPOST_SEND_A_RUN_DEVICE, run->devname)) ||
-	    (run->qpn && nla_put_u32(skb, RXPOST_SEND_A_RUN_QPN, run->qpn)) ||
-	    (run->error &&
-	     nla_put_u32(skb, RXPOST_SEND_A_RUN_ERROR, run->error)) ||
-	    (*run->reason &&
-	     nla_put_string(skb, RXPOST_SEND_A_RUN_REASON, run->reason)))
-		ret = -EMSGSIZE;
-	spin_unlock_irq(&run->lock);
-	return ret;
-}
-
-static int rxps_nl_put_run(struct sk_buff *skb, struct rxps_run *run,
-			   u32 portid, u32 seq, int flags, u8 cmd)
-{
-	struct rxps_ledger ledger;
-	u32 state;
-	void *hdr;
-
-	hdr = genlmsg_put(skb, portid, seq, &rxpost_send_family, flags, cmd);
-	if (!hdr)
-		return -EMSGSIZE;
-
-	if (rxps_nl_put_state(skb, run, &state))
-		goto cancel;
-	rxps_ledger_read(run, &ledger);
-	if (rxps_nl_put_config(skb, &run->cfg) ||
-	    rxps_nl_put_ledger(skb, &ledger, state))
-		goto cancel;
-	genlmsg_end(skb, hdr);
-	return 0;
-
-cancel:
-	genlmsg_cancel(skb, hdr);
-	return -EMSGSIZE;
-}
-
-static struct rxps_run *rxps_nl_find(struct genl_info *info)
-{
-	struct nlattr *id = info->attrs[RXPOST_SEND_A_RUN_ID];
+	struct nlattr *id = info->attrs[type];
 	struct rxps_run *run;
 
-	if (GENL_REQ_ATTR_CHECK(info, RXPOST_SEND_A_RUN_ID)) {
+	if (GENL_REQ_ATTR_CHECK(info, type)) {
 		GENL_SET_ERR_MSG(info, "id: the id of a run is needed");
 		return ERR_PTR(-EINVAL);
 	}
@@ -327,6 +263,16 @@ static struct rxps_run *rxps_nl_find(struct genl_info *info)
 		return ERR_PTR(-ENOENT);
 	}
 	return run;
+}
+
+static int rxps_nl_parse(struct genl_info *info, struct rxps_config *cfg)
+{
+	cfg->hold = nla_get_flag(info->attrs[RXPOST_SEND_A_RUN_HOLD]);
+	return rxps_nl_parse_addr(info, cfg) ?:
+	       rxps_nl_parse_op(info, cfg) ?:
+	       rxps_nl_parse_sizes(info, cfg) ?:
+	       rxps_nl_parse_times(info, cfg) ?:
+	       rxps_nl_parse_answers(info, cfg);
 }
 
 /**
@@ -344,11 +290,7 @@ int rxpost_send_nl_run_new_doit(struct sk_buff *skb, struct genl_info *info)
 	u32 id;
 	int ret;
 
-	ret = rxps_nl_parse_addr(info, &cfg);
-	if (!ret)
-		ret = rxps_nl_parse_sizes(info, &cfg);
-	if (!ret)
-		ret = rxps_nl_parse_times(info, &cfg);
+	ret = rxps_nl_parse(info, &cfg);
 	if (ret)
 		return ret;
 
@@ -384,7 +326,7 @@ free_reply:
  */
 int rxpost_send_nl_run_stop_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rxps_run *run = rxps_nl_find(info);
+	struct rxps_run *run = rxps_nl_find(info, RXPOST_SEND_A_RUN_ID);
 
 	if (IS_ERR(run))
 		return PTR_ERR(run);
@@ -394,79 +336,32 @@ int rxpost_send_nl_run_stop_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
- * rxpost_send_nl_run_get_doit() - show one run
+ * rxpost_send_nl_run_go_doit() - let one held run begin, or all of a socket
  * @skb: request
  * @info: its attributes
  *
  * Context: process. Return: 0 or a negative errno with a sentence.
  */
-int rxpost_send_nl_run_get_doit(struct sk_buff *skb, struct genl_info *info)
+int rxpost_send_nl_run_go_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rxps_run *run = rxps_nl_find(info);
-	struct sk_buff *reply;
-	int ret;
-
-	if (IS_ERR(run))
-		return PTR_ERR(run);
-
-	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!reply) {
-		ret = -ENOMEM;
-		goto put_run;
-	}
-	ret = rxps_nl_put_run(reply, run, info->snd_portid, info->snd_seq, 0,
-			      RXPOST_SEND_CMD_RUN_GET);
-	if (ret)
-		nlmsg_free(reply);
-	else
-		ret = genlmsg_reply(reply, info);
-put_run:
-	rxps_run_put(run);
-	return ret;
-}
-
-/**
- * rxpost_send_nl_run_get_dumpit() - show all runs, in the order of their ids
- * @skb: answer to fill
- * @cb: dump; args[0] is the last id shown
- *
- * Context: process. Return: bytes in @skb, 0 at the end, or a negative errno.
- */
-int rxpost_send_nl_run_get_dumpit(struct sk_buff *skb,
-				  struct netlink_callback *cb)
-{
+	struct nlattr *id = info->attrs[RXPOST_SEND_A_RUN_ID];
 	struct rxps_run *run;
 	int ret = 0;
 
-	while (!ret && (run = rxps_run_get_next(cb->args[0] + 1))) {
-		ret = rxps_nl_put_run(skb, run, NETLINK_CB(cb->skb).portid,
-				      cb->nlh->nlmsg_seq, NLM_F_MULTI,
-				      RXPOST_SEND_CMD_RUN_GET);
-		if (!ret)
-			cb->args[0] = run->id;
-		rxps_run_put(run);
+	if (!id) {
+		if (rxps_runs_go(info->snd_portid))
+			return 0;
+		GENL_SET_ERR_MSG(info, "no run of this socket is held");
+		return -EINVAL;
 	}
-	return skb->len ?: ret;
-}
 
-/**
- * rxps_nl_run_done() - tell the events group that a run is done
- * @run: run, in its final state
- *
- * Context: the run's thread. An event that finds no memory is lost; the state
- * can be asked for.
- */
-void rxps_nl_run_done(struct rxps_run *run)
-{
-	struct sk_buff *skb;
-
-	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!skb)
-		return;
-	if (rxps_nl_put_run(skb, run, 0, 0, 0, RXPOST_SEND_CMD_RUN_DONE)) {
-		nlmsg_free(skb);
-		return;
+	run = rxps_nl_find(info, RXPOST_SEND_A_RUN_ID);
+	if (IS_ERR(run))
+		return PTR_ERR(run);
+	if (!rxps_run_go(run)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id, "id: the run is not held");
+		ret = -EINVAL;
 	}
-	genlmsg_multicast(&rxpost_send_family, skb, 0,
-			  RXPOST_SEND_NLGRP_EVENTS, GFP_KERNEL);
+	rxps_run_put(run);
+	return ret;
 }

@@ -1,45 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue.c - the sends of a run: PD and CQ, slots with their buffers, posting,
- * completions, and the ledger. Knows verbs and nothing of rdma_cm. Called by
- * the run's thread alone, except rxps_ledger_read().
- *
- * wr_id = generation (48 bits) | slot (16 bits). A generation is odd while the
- * device has the slot and never comes twice, so a completion is taken only for
- * the very send it belongs to.
+ * queue.c - the queue of a run: PD and CQ, posting, completions, the ledger.
+ * Knows verbs and nothing of rdma_cm. Called by the run's thread alone, except
+ * rxps_ledger_read().
  */
 #include "send.h"
 
-#include <linux/cache.h>
 #include <linux/math64.h>
-#include <linux/preempt.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "tasklet.h"
-#include "wire.h"
-
-#define RXPS_WR_SLOT_MASK	0xffffULL
-#define RXPS_WR_GENERATION	(RXPS_WR_SLOT_MASK + 1)	/* one step; set in odd ones */
 
 #define RXPS_BACKOFF_MIN_NS	NSEC_PER_MSEC
 #define RXPS_BACKOFF_MAX_NS	(64 * NSEC_PER_MSEC)
 #define RXPS_RATE_BURST_NS	(10 * NSEC_PER_MSEC)	/* what a late batch may catch up */
-
-static_assert(RXPS_IN_FLIGHT_MAX <= RXPS_WR_SLOT_MASK);
-
-/* Preemption is off, so that a reader never spins on a writer that sleeps. */
-static void rxps_ledger_begin(struct rxps_run *run)
-{
-	preempt_disable();
-	write_seqcount_begin(&run->seq);
-}
-
-static void rxps_ledger_end(struct rxps_run *run)
-{
-	write_seqcount_end(&run->seq);
-	preempt_enable();
-}
 
 /**
  * rxps_ledger_read() - one consistent reading of a run's ledger
@@ -58,118 +31,6 @@ void rxps_ledger_read(struct rxps_run *run, struct rxps_ledger *ledger)
 	} while (read_seqcount_retry(&run->seq, seq));
 }
 
-static bool rxps_has_header(const struct rxps_run *run)
-{
-	return run->cfg.size >= sizeof(struct rxpost_wire_hdr);
-}
-
-/* All of a message that stays: only sequence number and time come later. */
-static void rxps_slot_fill(u8 *buf, u32 size, u32 index)
-{
-	struct rxpost_wire_hdr *hdr = (void *)buf;
-	u32 head = size >= sizeof(*hdr) ? sizeof(*hdr) : 0;
-	u32 i;
-
-	for (i = head; i < size; i++)
-		buf[i] = i + index;
-	if (!head)
-		return;
-	*hdr = (struct rxpost_wire_hdr) {
-		.magic	= cpu_to_le32(RXPOST_WIRE_MAGIC),
-		.len	= cpu_to_le32(size),
-		.sum	= cpu_to_le32(rxpost_wire_sum(buf + head, size - head)),
-	};
-}
-
-static int rxps_slot_init(struct rxps_run *run, u32 index)
-{
-	struct rxps_slot *slot = &run->queue.slots[index];
-	struct ib_device *device = run->device;
-	u32 size = run->cfg.size;
-	u64 addr;
-
-	slot->wr.wr_id = index;
-	slot->wr.opcode = IB_WR_SEND;
-	slot->wr.send_flags = IB_SEND_SIGNALED;
-	if (!size)
-		return 0;
-
-	slot->buf = kmalloc_node(max_t(u32, size, L1_CACHE_BYTES),
-				 GFP_KERNEL | __GFP_NOWARN |
-				 __GFP_RETRY_MAYFAIL,
-				 ibdev_to_node(device));
-	if (!slot->buf)
-		return -ENOMEM;
-	rxps_slot_fill(slot->buf, size, index);
-
-	addr = ib_dma_map_single(device, slot->buf, size, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(device, addr))
-		goto free_buf;
-
-	slot->sge.addr = addr;
-	slot->sge.length = size;
-	slot->sge.lkey = run->queue.pd->local_dma_lkey;
-	slot->wr.sg_list = &slot->sge;
-	slot->wr.num_sge = 1;
-	return 0;
-
-free_buf:
-	kfree(slot->buf);
-	slot->buf = NULL;
-	return -EIO;
-}
-
-/* Also takes slots that rxps_slot_init() never saw or could not finish. */
-static void rxps_slots_free(struct rxps_run *run)
-{
-	struct rxps_queue *queue = &run->queue;
-	struct rxps_slot *slot;
-	u32 i;
-
-	for (i = 0; i < run->cfg.in_flight; i++) {
-		slot = &queue->slots[i];
-		if (!slot->buf)
-			continue;
-		ib_dma_unmap_single(run->device, slot->sge.addr,
-				    slot->sge.length, DMA_TO_DEVICE);
-		kfree(slot->buf);
-	}
-	kvfree(queue->free);
-	vfree(queue->slots);
-}
-
-static int rxps_slots_alloc(struct rxps_run *run)
-{
-	struct rxps_queue *queue = &run->queue;
-	u32 nr = run->cfg.in_flight;
-	u32 i;
-	int ret;
-
-	queue->free = kvcalloc(nr, sizeof(*queue->free), GFP_KERNEL);
-	if (!queue->free)
-		return -ENOMEM;
-	queue->slots = vzalloc_node(array_size(nr, sizeof(*queue->slots)),
-				    ibdev_to_node(run->device));
-	if (!queue->slots) {
-		kvfree(queue->free);
-		return -ENOMEM;
-	}
-
-	for (i = 0; i < nr; i++) {
-		ret = rxps_slot_init(run, i);
-		if (ret)
-			goto free_slots;
-		queue->free[nr - 1 - i] = i;
-		cond_resched();
-	}
-	queue->nr_free = nr;
-	return 0;
-
-free_slots:
-	rxps_slots_free(run);
-	return ret;
-}
-
 /* Called by the device; on rxe under the CQ's lock with interrupts off. */
 static void rxps_queue_wake(struct ib_cq *cq, void *context)
 {
@@ -186,22 +47,25 @@ static void rxps_queue_cq_event(struct ib_event *event, void *context)
 		     ib_event_msg(event->event));
 }
 
-/* Sends and completions must fit before anything is spent on them. */
+/* Requests and completions must fit before anything is spent on them. */
 static int rxps_queue_check(struct rxps_run *run)
 {
 	const struct ib_device_attr *attrs = &run->device->attrs;
-	u32 nr = run->cfg.in_flight;
+	u32 sends = run->cfg.in_flight;
+	u32 receives = rxps_answers_need(&run->cfg);
+	u32 nr = max(sends, receives);
 
 	if (attrs->max_qp_wr < 0 || nr > attrs->max_qp_wr) {
 		rxps_run_end(run, -EINVAL,
-			     "in-flight %u does not fit device %s: a QP there holds %d",
-			     nr, run->devname, attrs->max_qp_wr);
+			     "in-flight %u does not fit device %s: a QP there holds %d and %u are needed",
+			     sends, run->devname, attrs->max_qp_wr, nr);
 		return -EINVAL;
 	}
-	if (attrs->max_cqe < 0 || nr + 1 > attrs->max_cqe) {
+	nr = sends + receives + 1;
+	if (attrs->max_cqe < 0 || nr > attrs->max_cqe) {
 		rxps_run_end(run, -EINVAL,
-			     "in-flight %u does not fit device %s: a CQ there holds %d",
-			     nr, run->devname, attrs->max_cqe);
+			     "in-flight %u does not fit device %s: a CQ there holds %d and %u are needed",
+			     sends, run->devname, attrs->max_cqe, nr);
 		return -EINVAL;
 	}
 	return 0;
@@ -219,12 +83,13 @@ int rxps_queue_create(struct rxps_run *run)
 	struct rxps_queue *queue = &run->queue;
 	struct ib_device *device = run->device;
 	struct ib_cq_init_attr attr = {
-		.cqe		= run->cfg.in_flight + 1,
+		.cqe		= run->cfg.in_flight +
+				  rxps_answers_need(&run->cfg) + 1,
 		.comp_vector	= run->id % max(device->num_comp_vectors, 1),
 	};
 	int ret;
 
-	ret = rxps_queue_check(run);
+	ret = rxps_op_check(run) ?: rxps_queue_check(run);
 	if (ret)
 		return ret;
 
@@ -244,16 +109,22 @@ int rxps_queue_create(struct rxps_run *run)
 	ret = rxps_slots_alloc(run);
 	if (ret)
 		goto destroy_cq;
+	ret = rxps_answers_create(run);
+	if (ret)
+		goto free_slots;
 	return 0;
 
+free_slots:
+	rxps_slots_free(run);
 destroy_cq:
 	ib_destroy_cq(queue->cq);
 dealloc_pd:
 	ib_dealloc_pd(queue->pd);
 report:
-	rxps_run_end(run, ret, "no room for %u sends of %u bytes on device %s: %pe",
-		     run->cfg.in_flight, run->cfg.size, run->devname,
-		     ERR_PTR(ret));
+	rxps_run_end(run, ret, "no room for %u sends of %u bytes%s on device %s: %pe",
+		     run->cfg.in_flight, run->cfg.size,
+		     run->cfg.round_trip ? " and their answers" : "",
+		     run->devname, ERR_PTR(ret));
 	return ret;
 }
 
@@ -265,24 +136,11 @@ report:
  */
 void rxps_queue_destroy(struct rxps_run *run)
 {
+	rxps_answers_destroy(run);
 	rxps_slots_free(run);
 	rxpost_tasklets_settle();
 	ib_destroy_cq(run->queue.cq);
 	ib_dealloc_pd(run->queue.pd);
-}
-
-/* The slot is the CPU's until the second sync gives it to the device. */
-static void rxps_slot_stamp(struct rxps_run *run, struct rxps_slot *slot,
-			    u64 seq, u64 now)
-{
-	struct rxpost_wire_hdr *hdr = slot->buf;
-
-	ib_dma_sync_single_for_cpu(run->device, slot->sge.addr, sizeof(*hdr),
-				   DMA_TO_DEVICE);
-	hdr->seq = cpu_to_le64(seq);
-	hdr->time_ns = cpu_to_le64(now);
-	ib_dma_sync_single_for_device(run->device, slot->sge.addr,
-				      sizeof(*hdr), DMA_TO_DEVICE);
 }
 
 /* The @i-th free slot from the top of the stack. */
@@ -300,10 +158,11 @@ static struct ib_send_wr *rxps_chain_build(struct rxps_run *run, u32 nr,
 	u32 i = nr;
 
 	while (i--) {
+		u64 seq = run->ledger.posted + i;
+
 		slot = rxps_slot_top(&run->queue, i);
-		if (rxps_has_header(run))
-			rxps_slot_stamp(run, slot, run->ledger.posted + i, now);
-		slot->wr.wr_id += RXPS_WR_GENERATION;
+		rxps_slot_stamp(run, slot, seq, now);
+		rxps_answers_expect(run, seq, now);
 		slot->wr.next = next;
 		next = &slot->wr;
 	}
@@ -373,15 +232,16 @@ static void rxps_queue_pace(struct rxps_run *run, u32 nr, u64 now)
 	queue->not_before = queue->rate_next;
 }
 
-/* How many to post next: a batch, or what remains; 0 while slots are short. */
+/* How many to post next: a batch, or what remains; 0 while room is short. */
 static u32 rxps_queue_want(const struct rxps_run *run)
 {
 	const struct rxps_config *cfg = &run->cfg;
+	u32 room = min(run->queue.nr_free, rxps_answers_room(run));
 	u32 want = cfg->batch;
 
 	if (cfg->count)
 		want = min_t(u64, want, cfg->count - run->ledger.posted);
-	return want <= run->queue.nr_free ? want : 0;
+	return want <= room ? want : 0;
 }
 
 /**
@@ -428,23 +288,6 @@ u32 rxps_queue_post(struct rxps_run *run, u64 now)
 	return accepted;
 }
 
-/* Returns the slot to the stack if the completion is its own. */
-static bool rxps_slot_complete(struct rxps_queue *queue, u32 nr, u64 wr_id)
-{
-	u32 index = wr_id & RXPS_WR_SLOT_MASK;
-	struct rxps_slot *slot;
-
-	if (index >= nr)
-		return false;
-	slot = &queue->slots[index];
-	if (slot->wr.wr_id != wr_id || !(wr_id & RXPS_WR_GENERATION))
-		return false;
-
-	slot->wr.wr_id += RXPS_WR_GENERATION;
-	queue->free[queue->nr_free++] = index;
-	return true;
-}
-
 static void rxps_ledger_count(struct rxps_run *run, enum ib_wc_status status)
 {
 	struct rxps_ledger *ledger = &run->ledger;
@@ -465,67 +308,89 @@ static void rxps_ledger_count(struct rxps_run *run, enum ib_wc_status status)
 }
 
 /* Says why a connection died, as far as the first error tells it. */
-static void rxps_queue_failed(struct rxps_run *run, enum ib_wc_status status)
+static void rxps_queue_failed(struct rxps_run *run, const struct ib_wc *wc)
 {
-	static const char * const meaning[] = {
-		[IB_WC_RETRY_EXC_ERR] = "the peer does not answer any more",
-		[IB_WC_RNR_RETRY_EXC_ERR] = "the peer had no receive posted for too long",
-		[IB_WC_REM_INV_REQ_ERR] = "the peer found the message too long",
-		[IB_WC_REM_OP_ERR] = "the peer could not take the message in",
-		[IB_WC_REM_ACCESS_ERR] = "the peer's memory could not be accessed",
-	};
-	const char *text = NULL;
+	bool answer = wc->wr_id & RXPS_WR_ANSWER;
+	const char *what = answer ? "a receive for an answer" : "a send";
+	const char *status = ib_wc_status_msg(wc->status);
+	const char *text;
 
-	if (status == IB_WC_WR_FLUSH_ERR) {
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rxps_run_end(run, -EIO,
-			     "a send failed with \"%s\": the connection was lost",
-			     ib_wc_status_msg(status));
+			     "%s failed with \"%s\": the connection was lost",
+			     what, status);
 		return;
 	}
-	if (status < ARRAY_SIZE(meaning))
-		text = meaning[status];
-	rxps_run_failed(run, "a send failed with \"%s\"%s%s",
-			ib_wc_status_msg(status), text ? ": " : "", text ?: "");
+	if (!answer)
+		text = rxps_op_failure(run->cfg.op, wc->status);
+	else if (wc->status == IB_WC_LOC_LEN_ERR)
+		text = "the answer was longer than a header";
+	else
+		text = NULL;
+	rxps_run_failed(run, "%s failed with \"%s\"%s%s", what, status,
+			text ? ": " : "", text ?: "");
+}
+
+/* Returns whether the completion is for something that was posted. */
+static bool rxps_queue_take(struct rxps_run *run, const struct ib_wc *wc,
+			    u64 now)
+{
+	if (wc->wr_id & RXPS_WR_ANSWER)
+		return rxps_answer_complete(run, wc, now);
+	if (!rxps_slot_complete(run, wc->wr_id))
+		return false;
+	rxps_ledger_count(run, wc->status);
+	run->ledger.last_ns = now;
+	return true;
+}
+
+/* A receive that was not used up goes with its connection; that is no error. */
+static bool rxps_queue_is_failure(const struct ib_wc *wc)
+{
+	return wc->status != IB_WC_SUCCESS &&
+	       !(wc->status == IB_WC_WR_FLUSH_ERR &&
+		 wc->wr_id & RXPS_WR_ANSWER);
 }
 
 /**
  * rxps_queue_poll() - take up to RXPS_POLL_BUDGET completions
  * @run: run
  *
+ * The clock is read once for all of them: they had all come by then.
+ *
  * Context: the run's thread. Return: completions taken.
  */
 u32 rxps_queue_poll(struct rxps_run *run)
 {
-	enum ib_wc_status worst = IB_WC_SUCCESS;
 	struct rxps_queue *queue = &run->queue;
+	const struct ib_wc *failure = NULL;
 	u32 strays = 0;
 	int i, nr;
+	u64 now;
 
 	nr = ib_poll_cq(queue->cq, RXPS_POLL_BUDGET, queue->wc);
 	if (nr <= 0)
 		return 0;
+	now = ktime_get_ns();
 
 	rxps_ledger_begin(run);
 	for (i = 0; i < nr; i++) {
-		struct ib_wc *wc = &queue->wc[i];
+		const struct ib_wc *wc = &queue->wc[i];
 
-		if (!rxps_slot_complete(queue, run->cfg.in_flight, wc->wr_id)) {
+		if (!rxps_queue_take(run, wc, now))
 			strays++;
-			continue;
-		}
-		rxps_ledger_count(run, wc->status);
-		if (worst == IB_WC_SUCCESS)
-			worst = wc->status;
+		else if (!failure && rxps_queue_is_failure(wc))
+			failure = wc;
 	}
-	run->ledger.last_ns = ktime_get_ns();
+	run->ledger.receives = run->answers.account.ledger;
 	rxps_ledger_end(run);
 
 	if (strays && !queue->strays)
-		pr_warn("%s: QP %u: completion for a send that is not posted\n",
+		pr_warn("%s: QP %u: completion for a request that is not posted\n",
 			run->devname, run->qpn);
 	queue->strays += strays;
-	if (worst != IB_WC_SUCCESS)
-		rxps_queue_failed(run, worst);
+	if (failure)
+		rxps_queue_failed(run, failure);
 	return nr;
 }
 
@@ -546,7 +411,7 @@ bool rxps_queue_arm(struct rxps_run *run)
 }
 
 /**
- * rxps_queue_reclaim() - take back sends that will never complete
+ * rxps_queue_reclaim() - take back requests that will never complete
  * @run: run, whose QP is gone
  *
  * Context: the run's thread.
@@ -558,6 +423,7 @@ void rxps_queue_reclaim(struct rxps_run *run)
 	while (rxps_queue_poll(run))
 		cond_resched();
 
+	rxps_answers_reclaim(run);
 	rest = rxps_ledger_outstanding(&run->ledger);
 	if (!rest)
 		return;

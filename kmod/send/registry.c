@@ -40,9 +40,17 @@ static DECLARE_WAIT_QUEUE_HEAD(rxps_empty);
 static void rxps_reap(struct work_struct *work);
 static DECLARE_WORK(rxps_reap_work, rxps_reap);
 
+/* Buffers, work requests and the histogram: what is large in a run. */
 static u64 rxps_memory_need(const struct rxps_config *cfg)
 {
-	return (u64)max_t(u32, cfg->size, L1_CACHE_BYTES) * cfg->in_flight;
+	u64 need = (u64)cfg->in_flight *
+		   (max_t(u32, cfg->size, L1_CACHE_BYTES) +
+		    sizeof(struct rxps_slot));
+
+	if (cfg->round_trip)
+		need += rxps_answers_need(cfg) * (u64)RXPS_ANSWER_SIZE +
+			sizeof(struct rxpost_histogram);
+	return need;
 }
 
 static u64 rxps_memory_left(void)
@@ -90,6 +98,11 @@ static struct rxps_run *rxps_run_alloc(const struct rxps_config *cfg,
 	run = kzalloc(sizeof(*run), GFP_KERNEL);
 	if (!run)
 		return NULL;
+	if (cfg->round_trip) {
+		run->rtt = kvzalloc(sizeof(*run->rtt), GFP_KERNEL);
+		if (!run->rtt)
+			goto free_run;
+	}
 
 	refcount_set(&run->refs, 1);
 	run->portid = portid;
@@ -99,6 +112,17 @@ static struct rxps_run *rxps_run_alloc(const struct rxps_config *cfg,
 	seqcount_init(&run->seq);
 	run->state = RXPOST_SEND_RUN_STATE_CONNECTING;
 	return run;
+
+free_run:
+	kfree(run);
+	return NULL;
+}
+
+/* Of a run that never had a thread, or has none any more. */
+static void rxps_run_free(struct rxps_run *run)
+{
+	kvfree(run->rtt);
+	kfree(run);
 }
 
 static int rxps_runs_room(const struct rxps_config *cfg,
@@ -199,7 +223,7 @@ int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
 	}
 	mutex_unlock(&rxps_runs_lock);
 	if (ret)
-		kfree(run);
+		rxps_run_free(run);
 	return ret;
 }
 
@@ -251,7 +275,28 @@ void rxps_run_put(struct rxps_run *run)
 	if (!refcount_dec_and_test(&run->refs))
 		return;
 	put_task_struct(run->task);
-	kfree(run);
+	rxps_run_free(run);
+}
+
+/**
+ * rxps_runs_go() - let all held runs of a netlink socket begin
+ * @portid: the socket
+ *
+ * Context: process. Return: how many began.
+ */
+u32 rxps_runs_go(u32 portid)
+{
+	struct rxps_run *run;
+	unsigned long index;
+	u32 nr = 0;
+
+	mutex_lock(&rxps_runs_lock);
+	xa_for_each(&rxps_runs, index, run) {
+		if (run->portid == portid && !run->orphan)
+			nr += rxps_run_go(run);
+	}
+	mutex_unlock(&rxps_runs_lock);
+	return nr;
 }
 
 /* Takes runs that nobody will ask for out of the registry. */

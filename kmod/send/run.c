@@ -2,10 +2,10 @@
 /*
  * run.c - life and thread of one run.
  *
- *   connecting -> sending -> stopping -> done
- *        |                        ^         ^
- *        +-- not connected -------+         |
- *        +-- nothing to connect with -------+
+ *   connecting -> [ready ->] sending -> stopping -> done
+ *        |                                 ^         ^
+ *        +-- not connected ----------------+         |
+ *        +-- nothing to connect with ----------------+
  *
  * A run moves by its own thread alone. Everybody else calls rxps_run_end(),
  * which sets flags and wakes the thread, from any context. Runs are started and
@@ -92,14 +92,42 @@ void rxps_run_failed(struct rxps_run *run, const char *fmt, ...)
 	spin_unlock_irq(&run->lock);
 }
 
+/**
+ * rxps_run_go() - let a held run begin
+ * @run: run
+ *
+ * Context: process. Return: false if the run is not held, or was let go before.
+ */
+bool rxps_run_go(struct rxps_run *run)
+{
+	bool first;
+
+	spin_lock_irq(&run->lock);
+	first = run->cfg.hold && !run->go;
+	WRITE_ONCE(run->go, true);
+	spin_unlock_irq(&run->lock);
+	if (first)
+		wake_up_process(run->task);
+	return first;
+}
+
 static u64 rxps_ms_to_ns(u32 ms)
 {
 	return (u64)ms * NSEC_PER_MSEC;
 }
 
-static u32 rxps_run_outstanding(const struct rxps_run *run)
+/* Something may still complete by itself: sends, and with them answers. */
+static bool rxps_run_is_due(const struct rxps_run *run)
 {
-	return rxps_ledger_outstanding(&run->ledger);
+	return rxps_ledger_outstanding(&run->ledger) ||
+	       (run->cfg.round_trip && rxps_unanswered(&run->ledger));
+}
+
+/* The device has something of the run: sends, or receives for answers. */
+static bool rxps_run_is_posted(const struct rxps_run *run)
+{
+	return rxps_ledger_outstanding(&run->ledger) ||
+	       run->ledger.receives.outstanding;
 }
 
 /* Sleeps until a completion, a call of rxps_run_end() that matters, or @until. */
@@ -117,7 +145,24 @@ static void rxps_run_sleep(struct rxps_run *run, const bool *flag, u64 now,
 
 static bool rxps_run_complete(const struct rxps_run *run)
 {
-	return run->cfg.count && run->ledger.completed == run->cfg.count;
+	return run->cfg.count && run->ledger.completed == run->cfg.count &&
+	       !rxps_run_is_due(run);
+}
+
+/* Waits, connected, until a held run is let go or asked to end. */
+static void rxps_run_hold(struct rxps_run *run)
+{
+	if (!run->cfg.hold)
+		return;
+	rxps_run_set_state(run, RXPOST_SEND_RUN_STATE_READY);
+	rxps_nl_run_event(run, RXPOST_SEND_CMD_RUN_READY);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (READ_ONCE(run->go) || READ_ONCE(run->ending))
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
 }
 
 /* Posts and polls until the run is complete, over, or asked to end. */
@@ -138,6 +183,8 @@ static void rxps_run_send(struct rxps_run *run)
 		if (now >= stop_at || rxps_run_complete(run))
 			break;
 		work += rxps_queue_post(run, now);
+		rxps_answers_repost(run, now);
+		rxps_answers_watch(run, now);
 		if (work)
 			worked = now;
 		else if (now - worked > RXPS_SPIN_NS)
@@ -147,12 +194,14 @@ static void rxps_run_send(struct rxps_run *run)
 	}
 }
 
-/* Polls until nothing is outstanding, @until has passed or *@flag is set. */
-static void rxps_run_settle(struct rxps_run *run, const bool *flag, u64 until)
+/* Polls while @waits, until @until has passed or *@flag is set. */
+static void rxps_run_settle(struct rxps_run *run,
+			    bool (*waits)(const struct rxps_run *run),
+			    const bool *flag, u64 until)
 {
 	u64 now = ktime_get_ns();
 
-	while (rxps_run_outstanding(run) && now < until && !READ_ONCE(*flag)) {
+	while (waits(run) && now < until && !READ_ONCE(*flag)) {
 		if (!rxps_queue_poll(run))
 			rxps_run_sleep(run, flag, now, until);
 		cond_resched();
@@ -161,8 +210,9 @@ static void rxps_run_settle(struct rxps_run *run, const bool *flag, u64 until)
 }
 
 /*
- * Sends in flight get a short grace to complete, unless the connection is
- * known to be lost; then the QP is put into error and flushes the rest.
+ * Sends in flight get a short grace to complete and be answered, unless the
+ * connection is known to be lost; then the QP is put into error and flushes the
+ * rest.
  */
 static void rxps_run_drain(struct rxps_run *run)
 {
@@ -171,9 +221,10 @@ static void rxps_run_drain(struct rxps_run *run)
 	u64 until = now + rxps_ms_to_ns(run->cfg.drain_timeout_ms);
 	u32 grace_ms = min(RXPS_GRACE_MS, run->cfg.drain_timeout_ms / 2);
 
-	rxps_run_settle(run, &run->dead, now + rxps_ms_to_ns(grace_ms));
+	rxps_run_settle(run, rxps_run_is_due, &run->dead,
+			now + rxps_ms_to_ns(grace_ms));
 	rxps_conn_disconnect(run);
-	rxps_run_settle(run, &never, until);
+	rxps_run_settle(run, rxps_run_is_posted, &never, until);
 }
 
 /* A peer that leaves after the last acknowledgment has not failed the run. */
@@ -200,8 +251,10 @@ static void rxps_run_work(struct rxps_run *run)
 	run->connect_by += jiffies - resolved;
 	if (rxps_conn_create_qp(run))
 		goto destroy_queue;
-	if (!rxps_conn_connect(run))
+	if (!rxps_answers_fill(run) && !rxps_conn_connect(run)) {
+		rxps_run_hold(run);
 		rxps_run_send(run);
+	}
 
 	rxps_run_set_state(run, RXPOST_SEND_RUN_STATE_STOPPING);
 	rxps_run_drain(run);
@@ -229,7 +282,7 @@ int rxps_run_thread(void *data)
 	rxps_runs_leave(run);
 	rxps_run_set_state(run, RXPOST_SEND_RUN_STATE_DONE);
 	complete_all(&run->released);
-	rxps_nl_run_done(run);
+	rxps_nl_run_event(run, RXPOST_SEND_CMD_RUN_DONE);
 	rxps_runs_finished(run);
 	return 0;
 }

@@ -7,11 +7,15 @@
  * rest of the module only asks it to end (rxps_run_end()) and reads what it
  * publishes.
  *
- *   netlink.c  attributes to a config, answers, dumps, events
+ *   netlink.c  requests: attributes to a config
+ *   show.c     replies, dumps and events
  *   registry.c which runs there are, and who frees them
  *   run.c      life and thread of one run
  *   conn.c     address, route, connection; the only file that knows rdma_cm
- *   queue.c    PD, CQ, slots, posting and completions, the ledger
+ *   queue.c    PD and CQ; posting, completions, the ledger
+ *   slot.c     a send: its buffer and its work request
+ *   op.c       what an opcode is and what it asks of the device
+ *   answer.c   receives of a run of round trips, and what comes in them
  */
 #ifndef _RXPS_SEND_H
 #define _RXPS_SEND_H
@@ -19,6 +23,7 @@
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/netlink.h>
+#include <linux/preempt.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/seqlock.h>
@@ -28,6 +33,9 @@
 #include <net/genetlink.h>
 #include <rdma/ib_verbs.h>
 #include <uapi/linux/rxpost_send.h>
+
+#include "account.h"
+#include "histogram.h"
 
 struct rdma_cm_id;
 
@@ -41,32 +49,78 @@ struct rdma_cm_id;
 #define RXPS_LIVE_MAX		1024		/* runs not yet done */
 #define RXPS_KEPT_MAX		4096		/* runs of open sockets, done or not */
 
+#define RXPS_ANSWER_CHAIN	16U	/* receives in one call of ib_post_recv() */
+#define RXPS_ANSWER_SIZE	64	/* bytes in one of their slots */
+
 #define RXPS_POLL_BUDGET	16
 #define RXPS_WC_STATUSES	(IB_WC_GENERAL_ERR + 1)
 #define RXPS_REASON_MAX		192
 
+/*
+ * wr_id = answer (1 bit) | generation (47 bits) | slot (16 bits). A generation
+ * never comes twice, so a completion is taken only for the very request it
+ * belongs to.
+ */
+#define RXPS_WR_ANSWER		BIT_ULL(63)	/* a receive of answer.c */
+#define RXPS_WR_SLOT_MASK	0xffffULL
+#define RXPS_WR_GENERATION	(RXPS_WR_SLOT_MASK + 1)	/* one step */
+
+static_assert(RXPS_IN_FLIGHT_MAX + RXPS_ANSWER_CHAIN <= RXPS_WR_SLOT_MASK);
+
+/* What an opcode does; the rest of the module asks for nothing else. */
+#define RXPS_OP_SEND		BIT(0)	/* brings a message to the peer */
+#define RXPS_OP_IMM		BIT(1)	/* carries immediate data */
+#define RXPS_OP_RKEY		BIT(2)	/* names a key of the peer's */
+#define RXPS_OP_ADDR		BIT(3)	/* names an address of the peer's */
+#define RXPS_OP_READ		BIT(4)	/* fills the buffer instead of sending it */
+
+/**
+ * struct rxps_op - an opcode
+ * @name: as users know it
+ * @wr: as verbs know it
+ * @flags: RXPS_OP_*
+ */
+struct rxps_op {
+	const char *name;
+	enum ib_wr_opcode wr;
+	u32 flags;
+};
+
 /**
  * struct rxps_config - what a run was asked to do; constant once it started
  * @dst: address and port to connect to
+ * @op: what each message is
  * @count: messages to send, 0 is without end
  * @rate: messages a second at the most, 0 is without limit
+ * @remote_addr: peer's address, for an @op that names one
+ * @rkey: peer's key, likewise
  * @size: bytes in a message
  * @batch: sends in one call of ib_post_send()
- * @in_flight: most sends posted and not completed, and the number of slots
+ * @in_flight: most sends posted and not completed, and the number of slots;
+ *	with @round_trip also the most messages without an answer
  * @duration_ms: time after which no more is sent, 0 is without end
  * @connect_timeout_ms: longest wait for address, route and connection together
  * @drain_timeout_ms: longest wait for outstanding sends at the end
+ * @answer_timeout_ms: longest wait for any answer while some are due
+ * @round_trip: the peer answers each message
+ * @hold: connect, then wait for rxps_run_go()
  */
 struct rxps_config {
 	struct sockaddr_storage dst;
+	const struct rxps_op *op;
 	u64 count;
 	u64 rate;
+	u64 remote_addr;
+	u32 rkey;
 	u32 size;
 	u32 batch;
 	u32 in_flight;
 	u32 duration_ms;
 	u32 connect_timeout_ms;
 	u32 drain_timeout_ms;
+	u32 answer_timeout_ms;
+	bool round_trip;
+	bool hold;
 };
 
 /**
@@ -81,6 +135,14 @@ struct rxps_config {
  * @first_ns: time of the first post, 0 before it
  * @last_ns: time of the last completion
  * @status: completions by enum ib_wc_status
+ * @answers: messages that were answered
+ * @unmatched: answers to no message that waits for one
+ * @damaged: answers that differ from the message they answer
+ * @foreign: received, and no answer
+ * @rtt_min: shortest round trip, in ns
+ * @rtt_max: longest
+ * @rtt_sum: all of them
+ * @receives: where the receives are
  */
 struct rxps_ledger {
 	u64 posted;
@@ -93,6 +155,14 @@ struct rxps_ledger {
 	u64 first_ns;
 	u64 last_ns;
 	u64 status[RXPS_WC_STATUSES];
+	u64 answers;
+	u64 unmatched;
+	u64 damaged;
+	u64 foreign;
+	u64 rtt_min;
+	u64 rtt_max;
+	u64 rtt_sum;
+	struct rxpost_ledger receives;
 };
 
 static inline u32 rxps_ledger_outstanding(const struct rxps_ledger *ledger)
@@ -103,16 +173,22 @@ static inline u32 rxps_ledger_outstanding(const struct rxps_ledger *ledger)
 
 /**
  * struct rxps_slot - one send: its WR, its SGE and its buffer
- * @wr: posted as it stands; wr.wr_id names the slot and its generation
- * @sge: the whole buffer
+ * @wr: posted as it stands; wr.wr_id names the slot and its generation, which
+ *	is odd while the device has it
+ * @rdma: @wr and what opcodes that reach for the peer's memory add to it
  * @buf: kmalloc()ed, mapped while the slot exists; NULL when size is 0
+ * @sge: the whole buffer
  *
- * One slot fills one cache line where those have 64 bytes.
+ * WR and buffer fill one cache line where those have 64 bytes, and the SGE
+ * begins the next.
  */
 struct rxps_slot {
-	struct ib_send_wr wr;
-	struct ib_sge sge;
+	union {
+		struct ib_send_wr wr;
+		struct ib_rdma_wr rdma;
+	};
 	void *buf;
+	struct ib_sge sge;
 } ____cacheline_aligned_in_smp;
 
 /**
@@ -141,6 +217,37 @@ struct rxps_queue {
 	struct ib_wc wc[RXPS_POLL_BUDGET];
 };
 
+/**
+ * struct rxps_answers - receives of a run of round trips, and what they are
+ *	matched with; touched by its thread alone
+ * @account: where each receive is, with the three arrays that belong to it
+ * @nr: receives, RXPS_ANSWER_CHAIN more than may be answered at once; 0 for a
+ *	run without round trips
+ * @wrs: their WRs
+ * @sges: their SGEs, one each
+ * @buf: all of their buffers
+ * @dma: where the device finds @buf
+ * @posted_ns: when a message was posted, by sequence number, in a ring; 0 once
+ *	it is answered
+ * @ring_mask: entries of @posted_ns, less one
+ * @oldest: lowest sequence number without an answer
+ * @since: when the wait for the next answer began, in ns
+ * @not_before: no receive is posted before this time (back-off), in ns
+ */
+struct rxps_answers {
+	struct rxpost_account account;
+	u32 nr;
+	struct ib_recv_wr *wrs;
+	struct ib_sge *sges;
+	u8 *buf;
+	u64 dma;
+	u64 *posted_ns;
+	u32 ring_mask;
+	u64 oldest;
+	u64 since;
+	u64 not_before;
+};
+
 /* How far the connection got; moves forward only. */
 enum rxps_conn_state {
 	RXPS_CONN_IDLE,
@@ -162,10 +269,11 @@ enum rxps_conn_state {
  * @reaped: the reaper's, once the run has left the registry
  * @released: completed once the run holds nothing of its device any more
  *
- * @lock: protects @state, @ending, @dead, @error, @reason, @device, @qpn
+ * @lock: protects @state, @go, @ending, @dead, @error, @reason, @device, @qpn
  *	and @devname. Taken by CM and QP event handlers, with interrupts off.
  * @state: enum rxpost_send_run_state
- * @ending: no more sends are to be posted; read without @lock by the thread
+ * @go: a held run may begin; set once, read without @lock by the thread
+ * @ending: no more sends are to be posted; read likewise
  * @dead: outstanding sends have no chance any more; read likewise
  * @error: positive errno, 0 when the run ended as asked
  * @reason: why the run ended before its time
@@ -178,9 +286,12 @@ enum rxps_conn_state {
  * @conn_state: written by the CM handler, read by the thread
  * @connect_by: when the connection must stand, in jiffies
  * @queue: slots and completions
+ * @answers: of round trips
  *
  * @seq: makes one reading of @ledger consistent
  * @ledger: written by the thread inside @seq
+ * @rtt: round trips by time, NULL for a run without them; written by the
+ *	thread, read at any time, freed with the run
  */
 struct rxps_run {
 	refcount_t refs;
@@ -195,6 +306,7 @@ struct rxps_run {
 
 	spinlock_t lock; /* see above */
 	u32 state;
+	bool go;
 	bool ending;
 	bool dead;
 	int error;
@@ -208,16 +320,40 @@ struct rxps_run {
 	enum rxps_conn_state conn_state;
 	unsigned long connect_by;
 	struct rxps_queue queue;
+	struct rxps_answers answers;
 
 	seqcount_t seq;
 	struct rxps_ledger ledger;
+	struct rxpost_histogram *rtt;
 };
+
+/* Preemption is off, so that a reader never spins on a writer that sleeps. */
+static inline void rxps_ledger_begin(struct rxps_run *run)
+{
+	preempt_disable();
+	write_seqcount_begin(&run->seq);
+}
+
+static inline void rxps_ledger_end(struct rxps_run *run)
+{
+	write_seqcount_end(&run->seq);
+	preempt_enable();
+}
+
+/* Messages that wait for an answer, or will for ever. */
+static inline u64 rxps_unanswered(const struct rxps_ledger *ledger)
+{
+	return ledger->posted - ledger->answers;
+}
 
 /* main.c */
 extern struct genl_family rxpost_send_family;
 
 /* netlink.c */
-void rxps_nl_run_done(struct rxps_run *run);
+struct rxps_run *rxps_nl_find(struct genl_info *info, int type);
+
+/* show.c */
+void rxps_nl_run_event(struct rxps_run *run, u8 cmd);
 
 /* registry.c */
 int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
@@ -225,6 +361,7 @@ int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
 struct rxps_run *rxps_run_get(u32 id);
 struct rxps_run *rxps_run_get_next(u32 id);
 void rxps_run_put(struct rxps_run *run);
+u32 rxps_runs_go(u32 portid);
 void rxps_runs_leave(struct rxps_run *run);
 void rxps_runs_finished(struct rxps_run *run);
 void rxps_runs_orphan(u32 portid);
@@ -233,6 +370,7 @@ void rxps_runs_exit(void);
 
 /* run.c */
 int rxps_run_thread(void *data);
+bool rxps_run_go(struct rxps_run *run);
 __printf(3, 4)
 void rxps_run_end(struct rxps_run *run, int error, const char *fmt, ...);
 __printf(2, 3)
@@ -255,5 +393,34 @@ bool rxps_queue_arm(struct rxps_run *run);
 u64 rxps_queue_post_at(const struct rxps_run *run);
 void rxps_queue_reclaim(struct rxps_run *run);
 void rxps_ledger_read(struct rxps_run *run, struct rxps_ledger *ledger);
+
+/* slot.c */
+int rxps_slots_alloc(struct rxps_run *run);
+void rxps_slots_free(struct rxps_run *run);
+void rxps_slot_stamp(struct rxps_run *run, struct rxps_slot *slot, u64 seq,
+		     u64 now);
+bool rxps_slot_complete(struct rxps_run *run, u64 wr_id);
+
+/* op.c */
+const struct rxps_op *rxps_op_find(u32 opcode);
+u32 rxps_op_number(const struct rxps_op *op);
+enum dma_data_direction rxps_op_direction(const struct rxps_op *op);
+int rxps_op_check(struct rxps_run *run);
+u8 rxps_op_read_depth(const struct rxps_run *run);
+void rxps_op_prepare(const struct rxps_config *cfg, struct rxps_slot *slot);
+const char *rxps_op_failure(const struct rxps_op *op, enum ib_wc_status status);
+
+/* answer.c */
+u32 rxps_answers_need(const struct rxps_config *cfg);
+int rxps_answers_create(struct rxps_run *run);
+void rxps_answers_destroy(struct rxps_run *run);
+int rxps_answers_fill(struct rxps_run *run);
+u32 rxps_answers_room(const struct rxps_run *run);
+void rxps_answers_expect(struct rxps_run *run, u64 seq, u64 now);
+bool rxps_answer_complete(struct rxps_run *run, const struct ib_wc *wc,
+			  u64 now);
+void rxps_answers_repost(struct rxps_run *run, u64 now);
+void rxps_answers_watch(struct rxps_run *run, u64 now);
+void rxps_answers_reclaim(struct rxps_run *run);
 
 #endif /* _RXPS_SEND_H */
