@@ -13,7 +13,7 @@ import (
 func decodeRun(b []byte) (Run, error) {
 	var r Run
 	err := decode(b, func(ad *netlink.AttributeDecoder) {
-		if !r.decodeConfig(ad) {
+		if !r.decodeConfig(ad) && !r.decodeRoundTrips(ad) {
 			r.decodeState(ad)
 		}
 	})
@@ -46,6 +46,14 @@ func (r *Run) decodeConfig(ad *netlink.AttributeDecoder) bool {
 		r.DrainTimeout = Milliseconds(ad.Uint32())
 	case attrSendRunRate:
 		r.Rate = ad.Uint64()
+	case attrSendRunOpcode:
+		r.Opcode = Opcode(ad.Uint32())
+	case attrSendRunRemoteAddr:
+		r.RemoteAddr = ad.Uint64()
+	case attrSendRunRkey:
+		r.RKey = ad.Uint32()
+	case attrSendRunHold:
+		r.Hold = true
 	default:
 		return false
 	}
@@ -90,3 +98,44 @@ func (r *Run) decodeState(ad *netlink.AttributeDecoder) {
 		r.Reason = ad.String()
 	}
 }
+
+// decodeRoundTrips takes the current attribute if it says what came back.
+func (r *Run) decodeRoundTrips(ad *netlink.AttributeDecoder) bool {
+	t := r.RoundTrips
+	if t == nil {
+		t = new(RoundTrips)
+	}
+	switch ad.Type() {
+	case attrSendRunRoundTrip:
+	case attrSendRunAnswerTimeoutMS:
+		t.AnswerTimeout = Milliseconds(ad.Uint32())
+	case attrSendRunAnswers:
+		t.Answers = ad.Uint64()
+	case attrSendRunUnanswered:
+		t.Unanswered = ad.Uint64()
+	case attrSendRunUnmatched:
+		t.Unmatched = ad.Uint64()
+	case attrSendRunDamaged:
+		t.Damaged = ad.Uint64()
+	case attrSendRunForeign:
+		t.Foreign = ad.Uint64()
+	case attrSendRunRttMinNS:
+		t.Min = time.Duration(ad.Uint64())
+	case attrSendRunRttMaxNS:
+		t.Max = time.Duration(ad.Uint64())
+	case attrSendRunRttSumNS:
+		t.Sum = time.Duration(ad.Uint64())
+	case attrSendRunReceives:
+		ad.Nested(decodeLedger(&t.Receives))
+	default:
+		return false
+	}
+	r.RoundTrips = t
+	return true
+}
+
+// Both families must number attribute set "ledger" alike for decodeLedger.
+const (
+	_ = uint(attrLedgerPosted-attrSendLedgerPosted) + uint(attrSendLedgerPosted-attrLedgerPosted)
+	_ = uint(attrLedgerSlots-attrSendLedgerSlots) + uint(attrSendLedgerSlots-attrLedgerSlots)
+)
