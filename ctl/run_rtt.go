@@ -4,6 +4,7 @@
 package ctl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -137,7 +138,7 @@ func MergeRTT(runs ...[]RTTBucket) []RTTBucket {
 	for from, count := range counts {
 		merged = append(merged, RTTBucket{from, count})
 	}
-	slices.SortFunc(merged, func(a, b RTTBucket) int { return int(a.From - b.From) })
+	slices.SortFunc(merged, func(a, b RTTBucket) int { return cmp.Compare(a.From, b.From) })
 	return merged
 }
 

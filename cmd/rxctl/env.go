@@ -39,8 +39,12 @@ type client interface {
 	Watch(ctx context.Context) (watcher, error)
 	StartRun(ctx context.Context, cfg ctl.RunConfig) (uint32, error)
 	StopRun(ctx context.Context, id uint32) error
+	ReleaseRuns(ctx context.Context) error
 	Run(ctx context.Context, id uint32) (ctl.Run, error)
-	WaitRun(ctx context.Context, id uint32) (ctl.Run, error)
+	Runs(ctx context.Context) ([]ctl.Run, error)
+	ReadyRuns(ctx context.Context, ids ...uint32) ([]ctl.Run, error)
+	WaitRuns(ctx context.Context, ids ...uint32) ([]ctl.Run, error)
+	RTT(ctx context.Context, id uint32) ([]ctl.RTTBucket, error)
 	Close() error
 }
 

@@ -98,6 +98,8 @@ func flagOf(attr string) string {
 		return "slot"
 	case "poll-mode":
 		return "poll"
+	case "opcode":
+		return "op"
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(attr, "-us"), "-ms")
 }

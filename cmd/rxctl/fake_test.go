@@ -20,12 +20,16 @@ type fakeClient struct {
 	receivers []ctl.Receiver
 	conns     []ctl.Conn
 	run       ctl.Run
+	rtt       []ctl.RTTBucket
 	gone      ctl.Event
 	events    []ctl.Event
 	block     bool // waits last until their context ends
 
 	config  ctl.ReceiverConfig
 	runs    ctl.RunConfig
+	started int  // runs, numbered from 7
+	ready   bool // all of them were waited for
+	free    bool // all of them were let go
 	stopped bool
 	asked   uint64 // for one receiver, which works on meanwhile
 	closed  bool
@@ -71,23 +75,55 @@ func (f *fakeClient) Info(context.Context) (ctl.Info, error) {
 
 func (f *fakeClient) StartRun(_ context.Context, cfg ctl.RunConfig) (uint32, error) {
 	f.runs = cfg
-	return 7, f.err
+	f.started++
+	return uint32(6 + f.started), f.err
 }
 
-func (f *fakeClient) StopRun(context.Context, uint32) error {
-	f.stopped = true
+func (f *fakeClient) ReleaseRuns(context.Context) error {
+	f.free = f.ready
+	return f.err
+}
+
+func (f *fakeClient) StopRun(_ context.Context, id uint32) error {
+	f.stopped = id == uint32(6+f.started)
 	return f.err
 }
 
 func (f *fakeClient) Run(context.Context, uint32) (ctl.Run, error) { return f.run, f.err }
 
-func (f *fakeClient) WaitRun(ctx context.Context, _ uint32) (ctl.Run, error) {
+func (f *fakeClient) Runs(context.Context) ([]ctl.Run, error) {
+	runs := []ctl.Run{{ID: 1, Completed: 1e6}} // somebody else's
+	for i := range f.started {
+		r := f.run
+		r.ID = uint32(7 + i)
+		runs = append(runs, r)
+	}
+	return runs, f.err
+}
+
+func (f *fakeClient) ReadyRuns(ctx context.Context, ids ...uint32) ([]ctl.Run, error) {
+	f.ready = len(ids) == f.started
+	runs := make([]ctl.Run, len(ids))
+	for i := range runs {
+		runs[i].State = ctl.RunStateReady
+	}
+	return runs, f.err
+}
+
+func (f *fakeClient) WaitRuns(ctx context.Context, ids ...uint32) ([]ctl.Run, error) {
 	if f.block && !f.stopped {
 		<-ctx.Done()
-		return ctl.Run{}, ctx.Err()
+		return nil, ctx.Err()
 	}
-	return f.run, f.err
+	runs := make([]ctl.Run, len(ids))
+	for i, id := range ids {
+		runs[i] = f.run
+		runs[i].ID = id
+	}
+	return runs, f.err
 }
+
+func (f *fakeClient) RTT(context.Context, uint32) ([]ctl.RTTBucket, error) { return f.rtt, f.err }
 
 func (f *fakeClient) Watch(context.Context) (watcher, error) { return f, f.err }
 
