@@ -227,6 +227,8 @@ const (
 	// attrSendRunRate is run.rate. Messages a second at the most; 0 is without
 	// limit.
 	attrSendRunRate
+	// attrSendRunOpcode is run.opcode. Enum opcode, by number; the module checks
+	// it. Default send.
 	attrSendRunOpcode
 	// attrSendRunRemoteAddr is run.remote-addr. Peer's address that write,
 	// write-imm and read reach for. Default 0.

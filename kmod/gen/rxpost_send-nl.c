@@ -27,7 +27,7 @@ const struct nla_policy rxpost_send_run_new_nl_policy[RXPOST_SEND_A_RUN_HOLD + 1
 	[RXPOST_SEND_A_RUN_CONNECT_TIMEOUT_MS] = { .type = NLA_U32, },
 	[RXPOST_SEND_A_RUN_DRAIN_TIMEOUT_MS] = { .type = NLA_U32, },
 	[RXPOST_SEND_A_RUN_RATE] = { .type = NLA_U64, },
-	[RXPOST_SEND_A_RUN_OPCODE] = NLA_POLICY_MAX(NLA_U32, 5),
+	[RXPOST_SEND_A_RUN_OPCODE] = { .type = NLA_U32, },
 	[RXPOST_SEND_A_RUN_REMOTE_ADDR] = { .type = NLA_U64, },
 	[RXPOST_SEND_A_RUN_RKEY] = { .type = NLA_U32, },
 	[RXPOST_SEND_A_RUN_ROUND_TRIP] = { .type = NLA_FLAG, },

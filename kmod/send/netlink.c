@@ -150,8 +150,10 @@ static int rxps_nl_parse_op(struct genl_info *info, struct rxps_config *cfg)
 
 	cfg->op = rxps_op_find(rxps_nl_u32(info, RXPOST_SEND_A_RUN_OPCODE,
 					   RXPOST_SEND_OPCODE_SEND));
-	if (!cfg->op) { /* the policy is before us, and generated */
-		GENL_SET_ERR_MSG(info, "opcode: there is none of that number");
+	if (!cfg->op) {
+		NL_SET_ERR_MSG_ATTR(extack,
+				    info->attrs[RXPOST_SEND_A_RUN_OPCODE],
+				    "opcode: must be 0 to 5 (send to read)");
 		return -EINVAL;
 	}
 	if (addr && !(cfg->op->flags & RXPS_OP_ADDR)) {

@@ -50,7 +50,11 @@ struct rdma_cm_id;
 #define RXPS_KEPT_MAX		4096		/* runs of open sockets, done or not */
 
 #define RXPS_ANSWER_CHAIN	16U	/* receives in one call of ib_post_recv() */
-#define RXPS_ANSWER_SIZE	64	/* bytes in one of their slots */
+/*
+ * Bytes in one of their slots. The CPU only reads them, so on machines with
+ * longer cache lines two slots may share one.
+ */
+#define RXPS_ANSWER_SIZE	64
 
 #define RXPS_POLL_BUDGET	16
 #define RXPS_WC_STATUSES	(IB_WC_GENERAL_ERR + 1)

@@ -1,0 +1,133 @@
+package e2e
+
+// This file owns what each opcode of the traffic source does to a receiver, and
+// that the receiver outlives the rude ones.
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+// opcodeCase is a run of opcodeCount messages, and what both sides say of it.
+type opcodeCase struct {
+	name     string
+	cfg      ctl.RunConfig
+	errno    syscall.Errno // 0 for a run that ends as asked
+	sentence string        // part of the reason
+	verified uint64        // messages that came as sent
+	imm      uint64        // of them, with immediate data
+	failed   uint64        // of the receives, completed in error
+}
+
+const opcodeCount = 10
+
+func opcodeCases() []opcodeCase {
+	const forbidden = `"remote invalid request error": the peer does not allow it`
+	const unread = "10.9.0.1:7471 allows no READ: it accepted without responder resources"
+	op := func(op ctl.Opcode, size uint32) ctl.RunConfig {
+		return ctl.RunConfig{Opcode: &op, Size: &size}
+	}
+	invalidate := op(ctl.OpcodeSendInv, 64)
+	invalidate.RKey = u32(0x1234)
+	return []opcodeCase{
+		{name: "send", cfg: op(ctl.OpcodeSend, 64), verified: opcodeCount},
+		{name: "send-imm", cfg: op(ctl.OpcodeSendImm, 64), verified: opcodeCount, imm: opcodeCount},
+		// The first takes a receive with it: the key is not one, and the QP dies.
+		{name: "send-inv", cfg: invalidate, errno: syscall.ECONNRESET, sentence: "the peer closed the connection", failed: 1},
+		{name: "write", cfg: op(ctl.OpcodeWrite, 64), errno: syscall.EIO, sentence: forbidden},
+		{name: "write nothing", cfg: op(ctl.OpcodeWrite, 0), errno: syscall.EIO, sentence: forbidden},
+		{name: "write-imm", cfg: op(ctl.OpcodeWriteImm, 64), errno: syscall.EIO, sentence: forbidden},
+		{name: "write-imm nothing", cfg: op(ctl.OpcodeWriteImm, 0), errno: syscall.EIO, sentence: forbidden},
+		{name: "read", cfg: op(ctl.OpcodeRead, 64), errno: syscall.EOPNOTSUPP, sentence: unread},
+	}
+}
+
+// A stranger ends its own connection and nothing else.
+func TestSendOpcodes(t *testing.T) {
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
+	polite := r.flood(ctl.RunConfig{Rate: ptr(uint64(100))})
+	for _, tt := range opcodeCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			r.opcode(t, tt)
+		})
+	}
+	polite.stop()
+	r.delete()
+}
+
+// opcode does one case beside the polite run, and looks at both sides.
+func (r *rig) opcode(t *testing.T, tt opcodeCase) {
+	conns := r.receiver().Conns
+	before := r.receiver()
+	tt.cfg.Count = ptr(uint64(opcodeCount))
+	run, err := r.ctl.WaitRun(r.ctx, r.start(tt.cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Opcode != *tt.cfg.Opcode {
+		t.Errorf("the run says its opcode is %v", run.Opcode)
+	}
+	if err := runSettled(run); err != nil {
+		t.Error(err)
+	}
+	if tt.errno == 0 {
+		if run.Err() != nil || run.Completed != opcodeCount {
+			t.Errorf("completed %d of %d: %v", run.Completed, opcodeCount, run.Err())
+		}
+	} else if run.Errno == nil || syscall.Errno(*run.Errno) != tt.errno || !strings.Contains(run.Reason, tt.sentence) {
+		t.Errorf("ended with %v\n want %v and %q", run.Err(), tt.errno, tt.sentence)
+	}
+	var now ctl.Receiver
+	r.await("the connection is gone", func() bool {
+		now = r.receiver()
+		return now.Conns == conns
+	})
+	r.opcodeCame(t, tt, before, now, run)
+}
+
+// opcodeCame compares what the receiver counted with what it should, but for the
+// messages of the polite run, which are whole.
+func (r *rig) opcodeCame(t *testing.T, tt opcodeCase, before, now ctl.Receiver, run ctl.Run) {
+	t.Helper()
+	old, c := before.Counters, now.Counters
+	if tt.errno == 0 && c.Bytes-old.Bytes < tt.verified*uint64(run.Size) {
+		t.Errorf("%d bytes came, less than %d messages of %d", c.Bytes-old.Bytes, tt.verified, run.Size)
+	}
+	if got := c.Imm - old.Imm; got != tt.imm {
+		t.Errorf("%d messages with immediate data, want %d", got, tt.imm)
+	}
+	if got := now.Ledger.Failed - before.Ledger.Failed; got != tt.failed {
+		t.Errorf("%d receives failed, want %d", got, tt.failed)
+	}
+	if c.Messages-old.Messages != c.Verified-old.Verified {
+		t.Errorf("of %d messages %d came as sent", c.Messages-old.Messages, c.Verified-old.Verified)
+	}
+	if c.Gaps+c.Repeats+c.Damaged+c.Unrecognised+c.Bogus+c.Stale != 0 {
+		t.Errorf("counters: %+v", c)
+	}
+}
+
+// What a device or an opcode cannot do is refused before anything is sent.
+func TestSendOpcodeRefused(t *testing.T) {
+	r := newRig(t)
+	for _, tt := range []struct {
+		cfg      ctl.RunConfig
+		sentence string
+	}{
+		{ctl.RunConfig{RKey: u32(1)}, "rkey: only for send-inv, write, write-imm and read"},
+		{ctl.RunConfig{RemoteAddr: ptr(uint64(1)), Opcode: ptr(ctl.OpcodeSendInv)}, "remote-addr: only for write, write-imm and read"},
+		{ctl.RunConfig{RoundTrip: true, Size: u32(31)}, "round-trip: size must be 32 at least, for a header"},
+		{ctl.RunConfig{RoundTrip: true, Opcode: ptr(ctl.OpcodeWrite)}, "round-trip: only for send, send-imm and send-inv"},
+		{ctl.RunConfig{AnswerTimeout: ptr(ctl.Milliseconds(100))}, "answer-timeout-ms: only with round-trip"},
+		{ctl.RunConfig{RoundTrip: true, AnswerTimeout: ptr(ctl.Milliseconds(9))}, "answer-timeout-ms: must be 10 to 600000"},
+		{ctl.RunConfig{Opcode: ptr(ctl.Opcode(6))}, "opcode: must be 0 to 5 (send to read)"},
+	} {
+		tt.cfg.Addr = listenAddr
+		_, err := r.ctl.StartRun(r.ctx, tt.cfg)
+		refused(t, err, syscall.EINVAL, tt.sentence)
+	}
+}
