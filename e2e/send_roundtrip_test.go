@@ -5,7 +5,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +29,10 @@ func TestRoundTrip(t *testing.T) {
 			r := newRig(t)
 			r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 			tt.RoundTrip, tt.Count = true, ptr(uint64(count))
-			run := r.send(tt)
+			run, err := r.ctl.WaitRun(r.ctx, r.start(tt))
+			if err != nil || run.Err() != nil || run.Completed != count {
+				t.Errorf("sent %d of %d: %v", run.Completed, count, errors.Join(err, run.Err()))
+			}
 			r.answered(run, count)
 			r.intactRTT(run)
 			if c := r.alone(); c.Counters.Messages != count {
@@ -147,17 +152,30 @@ func TestRoundTripUnanswered(t *testing.T) {
 	r.delete()
 }
 
-// A run of round trips that finds nobody takes its receives back.
+// A run of round trips that finds nobody takes its receives back, whether the
+// RDMA CM gave up its QP or it has to do so itself.
 func TestRoundTripFindsNobody(t *testing.T) {
 	r := newRig(t)
-	run, err := r.ctl.WaitRun(r.ctx, r.start(ctl.RunConfig{RoundTrip: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused(t, run.Err(), syscall.ECONNREFUSED, "no one listens at 10.9.0.1:7471")
-	r.receivesSettled(run)
-	if l := run.RoundTrips.Receives; l.Flushed != uint64(l.Slots) {
-		t.Errorf("receives: %+v, want all flushed", l)
+	for addr, sentence := range map[string]string{
+		"10.9.0.1:7471":  "no one listens at 10.9.0.1:7471",
+		"10.9.0.77:7471": "connecting to 10.9.0.77:7471 took longer than 300 ms",
+	} {
+		id, err := r.ctl.StartRun(r.ctx, ctl.RunConfig{Addr: netip.MustParseAddrPort(addr),
+			RoundTrip: true, ConnectTimeout: ptr(ctl.Milliseconds(300))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := r.ctl.WaitRun(r.ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Reason != sentence {
+			t.Errorf("ended with %q, want %q", run.Reason, sentence)
+		}
+		r.receivesSettled(run)
+		if l := run.RoundTrips.Receives; l.Flushed != uint64(l.Slots) {
+			t.Errorf("%s: receives: %+v, want all flushed", addr, l)
+		}
 	}
 }
 
