@@ -104,7 +104,8 @@ func TestFlagOfAttribute(t *testing.T) {
 			t.Errorf("attribute %s names flag --%s, which recv add does not have", attr, flagOf(attr))
 		}
 	}
-	for _, attr := range strings.Fields("size count duration-ms batch in-flight rate connect-timeout-ms drain-timeout-ms") {
+	for _, attr := range strings.Fields("size count duration-ms batch in-flight rate opcode remote-addr rkey " +
+		"round-trip answer-timeout-ms connect-timeout-ms drain-timeout-ms") {
 		if send.Flags().Lookup(flagOf(attr)) == nil {
 			t.Errorf("attribute %s names flag --%s, which send does not have", attr, flagOf(attr))
 		}

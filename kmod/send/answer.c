@@ -387,7 +387,7 @@ void rxps_answers_watch(struct rxps_run *run, u64 now)
 			     timeout_ms);
 	else
 		rxps_run_end(run, -ETIMEDOUT,
-			     "no answer in %u ms, and %llu messages wait for one",
+			     "no answer in %u ms; messages that wait for one: %llu",
 			     timeout_ms, due);
 }
 
