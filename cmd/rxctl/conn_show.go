@@ -1,8 +1,12 @@
-// This file owns `rxctl conn show`.
+// This file owns `rxctl conn show`: a table of what tells connections apart and
+// which of them is in trouble, and a block with all that is known of one.
 
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/rxpost/rxpost/ctl"
@@ -11,48 +15,102 @@ import (
 
 func connShowCommand(env *environment) *cobra.Command {
 	var name string
+	var index *uint32
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show connections",
-		Args:  noArgs,
+		Long: `Show connections, one a line; CONN is the index and the generation, which tells
+users of one index apart. With --recv and --conn, show all of one.`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if index != nil && name == "" {
+				return usagef("conn show --conn wants --recv, the receiver that the connection is of")
+			}
 			return env.withClient(func(c client) error {
-				conns, err := c.Conns(cmd.Context(), name)
-				if err != nil {
+				conns, err := connsOf(cmd.Context(), c, name, index)
+				switch {
+				case err != nil:
 					return err
-				}
-				if env.wantJSON() {
+				case env.wantJSON():
 					return printJSON(env, cmd.OutOrStdout(), conns...)
+				case index != nil:
+					_, err := io.WriteString(cmd.OutOrStdout(), connBlock(conns[0]))
+					return err
 				}
 				return printTable(cmd.OutOrStdout(), connRows(conns))
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "recv", "", "only the connections of this receiver")
+	cmd.Flags().Var(&textFlag{&name, "name"}, "recv", "only the connections of this receiver")
+	optionVar(cmd.Flags(), &index, "conn", "index", "all of this connection; the number before the dot of CONN", parseCount)
+	register(cmd, "recv", env.completeReceiver)
+	register(cmd, "conn", env.completeConn)
 	return cmd
+}
+
+// connsOf asks for one connection of a receiver, for all of one, or for all.
+func connsOf(ctx context.Context, c client, name string, index *uint32) ([]ctl.Conn, error) {
+	if index == nil {
+		return c.Conns(ctx, name)
+	}
+	conn, err := c.Conn(ctx, name, *index)
+	return []ctl.Conn{conn}, err
 }
 
 // connRows makes one row a connection.
 func connRows(conns []ctl.Conn) [][]string {
-	rows := [][]string{{"RECV", "CONN", "STATE", "PEER", "QPN", "POSTED", "COMPLETED", "OUTSTANDING",
-		"HELD", "FREE", "LOWEST", "EMPTY", "ASKED/GRANTED", "AGE", "IDLE"}}
+	rows := [][]string{{"RECV", "CONN", "STATE", "PEER", "QPN", "CLIENT", "MESSAGES", "OUTSTANDING", "HELD", "LOWEST", "EMPTY", "IDLE"}}
 	for _, c := range conns {
 		rows = append(rows, []string{
-			c.ReceiverName, number(c.Index) + "." + number(c.Generation), c.State.String(), peer(c), number(c.QPN),
-			number(c.Ledger.Posted), number(c.Ledger.Completed), number(c.Ledger.Outstanding),
-			number(c.Ledger.Held), number(c.Ledger.Free), lowest(c.Counters), number(c.Counters.Empty),
-			number(c.RQAsked) + "/" + number(c.RQGranted), c.Age().Round(time.Millisecond).String(), idle(c),
+			c.ReceiverName, place(c), c.State.String(), c.Peer().String(), number(c.QPN), software(c),
+			number(c.Counters.Messages), number(c.Ledger.Outstanding), number(c.Ledger.Held),
+			lowest(c.Counters), number(c.Counters.Empty), idle(c),
 		})
 	}
 	return rows
 }
 
-// peer prints who sends, and whether it is a stranger.
-func peer(c ctl.Conn) string {
-	if c.Foreign {
-		return c.Peer().String() + " (foreign)"
+// connBlock describes one connection.
+func connBlock(c ctl.Conn) string {
+	var b block
+	n := c.Counters
+	fmt.Fprintf(&b, "connection: %s of %s\n", place(c), c.ReceiverName)
+	b.line("state", "%s, made %v ago, last message %s", c.State, c.Age().Round(time.Millisecond), lastMessage(c))
+	b.line("peer", "%s, %s", c.Peer(), software(c))
+	b.line("qp", "number %d, receive queue asked %d, granted %d, poller %d", c.QPN, c.RQAsked, c.RQGranted, c.Poller)
+	b.line("rnr timer", "%v", c.RNRTimer)
+	b.line("ledger", "%s", ledgerSum(c.Ledger))
+	b.line("slots", "%s", slotSum(c.Ledger))
+	if c.Sends != nil {
+		b.line("answers", "%s", ledgerSum(*c.Sends))
 	}
-	return c.Peer().String()
+	b.line("received", "%s", receivedText(n))
+	b.line("posts", "%s, %.4f calls per message", postsText(n), n.PostsPerMessage())
+	b.line("refused", "%s", refusedText(n))
+	b.line("unexpected", "%s", unexpectedText(n))
+	b.line("empty", "%s", emptyText(n))
+	b.line("verified", "%s", verifiedText(n))
+	return b.String()
+}
+
+// place prints a connection's index and generation.
+func place(c ctl.Conn) string { return number(c.Index) + "." + number(c.Generation) }
+
+// software prints who the peer is, as far as its connect request told.
+func software(c ctl.Conn) string {
+	if c.Foreign {
+		return "foreign"
+	}
+	return "rxpost"
+}
+
+// lastMessage prints when the last message came, in words.
+func lastMessage(c ctl.Conn) string {
+	if c.IdleMS == nil {
+		return "not yet"
+	}
+	return idle(c) + " ago"
 }
 
 // idle prints how long ago the last message came.
@@ -62,12 +120,4 @@ func idle(c ctl.Conn) string {
 		return "-"
 	}
 	return d.String()
-}
-
-// lowest prints the fewest receives that were outstanding, if that is known.
-func lowest(c ctl.Counters) string {
-	if c.Lowest == nil {
-		return "-"
-	}
-	return number(*c.Lowest)
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
+	"net"
 
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
@@ -20,9 +22,12 @@ type environment struct {
 	terminal bool   // stderr is a terminal, so progress is welcome
 	version  string // of rxctl
 	dial     func() (client, error)
+	passive  func() (client, error) // like dial, but loads no module
 	devices  devices
-	json     bool // -j
-	pretty   bool // -p
+	sys      fs.FS                                   // sysfs
+	addrs    func(netdev string) ([]net.Addr, error) // of a network device
+	json     bool                                    // -j
+	pretty   bool                                    // -p
 }
 
 // client is what commands need of a *ctl.Client.
@@ -34,6 +39,7 @@ type client interface {
 	Delete(ctx context.Context, name string) (ctl.Event, error)
 	DeleteNoWait(ctx context.Context, name string) (uint32, error)
 	Conns(ctx context.Context, name string) ([]ctl.Conn, error)
+	Conn(ctx context.Context, name string, index uint32) (ctl.Conn, error)
 	Stats(ctx context.Context, name string) (ctl.Stats, error)
 	Info(ctx context.Context) (ctl.Info, error)
 	Watch(ctx context.Context) (watcher, error)
@@ -57,13 +63,24 @@ type watcher interface {
 // kernel is the client of the running kernel.
 type kernel struct{ *ctl.Client }
 
-// dialKernel opens a client of the running kernel.
-func dialKernel() (client, error) {
-	c, err := ctl.New()
+// dialKernel returns what opens a client of the running kernel.
+func dialKernel(open func() (*ctl.Client, error)) func() (client, error) {
+	return func() (client, error) {
+		c, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return kernel{c}, nil
+	}
+}
+
+// netdevAddrs lists the addresses of a network device.
+func netdevAddrs(netdev string) ([]net.Addr, error) {
+	i, err := net.InterfaceByName(netdev)
 	if err != nil {
 		return nil, err
 	}
-	return kernel{c}, nil
+	return i.Addrs()
 }
 
 // Watch is the client's, as an interface.

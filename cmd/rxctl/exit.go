@@ -94,7 +94,11 @@ func flagOf(attr string) string {
 	switch attr {
 	case "port":
 		return "addr"
-	case "slot-size":
+	case "receiver-name":
+		return "recv"
+	case "index":
+		return "conn"
+	case "slot-size", "segment":
 		return "slot"
 	case "poll-mode":
 		return "poll"

@@ -5,9 +5,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io/fs"
 	"iter"
+	"net"
 	"net/netip"
+	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rxpost/rxpost/ctl"
@@ -66,6 +71,12 @@ func (f *fakeClient) Delete(ctx context.Context, _ string) (ctl.Event, error) {
 func (f *fakeClient) DeleteNoWait(context.Context, string) (uint32, error) { return 1, f.err }
 
 func (f *fakeClient) Conns(context.Context, string) ([]ctl.Conn, error) { return f.conns, f.err }
+
+func (f *fakeClient) Conn(_ context.Context, name string, index uint32) (ctl.Conn, error) {
+	c := testConn()
+	c.ReceiverName, c.Index = name, index
+	return c, f.err
+}
 
 func (f *fakeClient) Stats(context.Context, string) (ctl.Stats, error) { return testStats(), f.err }
 
@@ -161,6 +172,37 @@ func (f fakeDevices) Counters(string) (map[string]uint64, error) {
 	return map[string]uint64{"send_rnr_err": 47}, f.err
 }
 
+// fakeSys is a sysfs with one RDMA device, two network devices and five CPUs.
+func fakeSys() fs.FS {
+	sys := fstest.MapFS{}
+	for path, text := range map[string]string{
+		"class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0": "eth0\n",
+		"class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1": "eth0\n",
+		"class/net/eth0/ifindex":                          "2\n",
+		"class/net/lo/ifindex":                            "1\n",
+		"devices/system/cpu/online":                       "0-2,8-9\n",
+	} {
+		sys[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return sys
+}
+
+// fakeAddrs are the addresses of eth0.
+func fakeAddrs(netdev string) ([]net.Addr, error) {
+	if netdev != "eth0" {
+		return nil, fmt.Errorf("no network device %s", netdev)
+	}
+	var addrs []net.Addr
+	for _, text := range []string{"10.9.0.1/24", "fd00::1/64", "fe80::1/64"} {
+		ip, network, err := net.ParseCIDR(text)
+		if err != nil {
+			return nil, err
+		}
+		addrs = append(addrs, &net.IPNet{IP: ip, Mask: network.Mask})
+	}
+	return addrs, nil
+}
+
 // result is what a command line left behind.
 type result struct {
 	status         int
@@ -173,7 +215,10 @@ func rxctl(ctx context.Context, f *fakeClient, args ...string) result {
 	env := &environment{
 		stdout: &stdout, stderr: &stderr, version: "v1",
 		dial:    func() (client, error) { return f, nil },
+		passive: func() (client, error) { return f, nil },
 		devices: fakeDevices{},
+		sys:     fakeSys(),
+		addrs:   fakeAddrs,
 	}
 	status := run(ctx, env, args)
 	return result{status, stdout.String(), stderr.String()}
@@ -199,9 +244,9 @@ func testReceiver() ctl.Receiver {
 		ID: 1, Name: "r0", Device: "rxe0", Addr: netip.MustParseAddr("10.9.0.1"), Port: 7471,
 		Depth: 256, DepthMax: 512, Batch: 16, BatchTimeout: 50, LowWater: 64, SlotSize: 4096, MaxConns: 128,
 		Pollers: 1, Budget: 16, Spin: 50, Sink: ctl.SinkVerify, RNRTimer: 640, RNRRetry: 7, DrainTimeout: 5000,
-		RNREffective: 4000, Conns: 1, Memory: 1 << 20, MemoryMax: 256 << 20, Mappings: 256, CQE: 32767,
+		RNREffective: 4000, Conns: 1, Memory: 1 << 20, MemoryMax: 258 << 20, Mappings: 256, CQE: 32767,
 		Ledger: testLedger(), Counters: ctl.Counters{Messages: 1000, Bytes: 64000, PostCalls: 80, PostWRs: 1256, Lowest: new(uint32(240))},
-		PollerPIDs: []uint32{123},
+		Segments: []uint32{4096}, CPUs: []uint32{}, Allow: []netip.Prefix{}, PollerPIDs: []uint32{123},
 	}
 }
 
@@ -209,7 +254,16 @@ func testReceiver() ctl.Receiver {
 func testStats() ctl.Stats {
 	return ctl.Stats{
 		ReceiverID: 1, ReceiverName: "r0", Chain: []ctl.ChainCount{{Length: 16, Count: 78}, {Length: 4, Count: 2}},
-		Status: []ctl.StatusCount{{Status: ctl.WCSuccess, Count: 1000}}, Errno: []ctl.ErrnoCount{},
+		Status: []ctl.StatusCount{{Status: ctl.WCSuccess, Count: 1000}}, Errno: []ctl.ErrnoCount{{Errno: ctl.Errno(syscall.ENOMEM), Count: 2}},
+	}
+}
+
+// testConn is a connection of testReceiver.
+func testConn() ctl.Conn {
+	return ctl.Conn{
+		ReceiverID: 1, ReceiverName: "r0", Index: 1, Generation: 4, State: ctl.ConnStateLive, QPN: 17,
+		PeerAddr: netip.MustParseAddr("10.9.0.2"), PeerPort: 4000, Foreign: true, RQAsked: 256, RQGranted: 511,
+		IdleMS: new(uint64(20)), AgeMS: 1500, Ledger: testLedger(), Counters: testReceiver().Counters, RNRTimer: 640,
 	}
 }
 

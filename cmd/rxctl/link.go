@@ -15,6 +15,8 @@ func linkAddCommand(env *environment) *cobra.Command {
 		Short:   "Make a soft RDMA device on a network device",
 		Example: "  rxctl link add rxe0 --type rxe --netdev eth0",
 		Args:    oneArg("name"),
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case kind == "":
@@ -25,8 +27,10 @@ func linkAddCommand(env *environment) *cobra.Command {
 			return env.devices.Add(args[0], kind, netdev)
 		},
 	}
-	cmd.Flags().StringVar(&kind, "type", "", "driver: rxe (RoCE) or siw (iWARP)")
-	cmd.Flags().StringVar(&netdev, "netdev", "", "network device")
+	cmd.Flags().Var(&textFlag{&kind, "driver"}, "type", "driver: rxe (RoCE) or siw (iWARP)")
+	cmd.Flags().Var(&textFlag{&netdev, "name"}, "netdev", "network device")
+	register(cmd, "type", completeWords("rxe", "siw"))
+	register(cmd, "netdev", env.completeNetdev)
 	return cmd
 }
 
@@ -36,7 +40,9 @@ func linkDelCommand(env *environment) *cobra.Command {
 		Short: "Remove a soft RDMA device",
 		Long:  "Remove a soft RDMA device. Returns when its users, receivers among them, have let go.",
 		Args:  oneArg("name"),
-		RunE:  func(_ *cobra.Command, args []string) error { return env.devices.Delete(args[0]) },
+
+		ValidArgsFunction: onlyArg(env.completeDevice),
+		RunE:              func(_ *cobra.Command, args []string) error { return env.devices.Delete(args[0]) },
 	}
 }
 
@@ -60,7 +66,7 @@ func linkShowCommand(env *environment) *cobra.Command {
 
 // linkRows makes one row a device.
 func linkRows(devices []rdma.Device) [][]string {
-	rows := [][]string{{"DEVICE", "STATE", "NETDEV", "NODE GUID", "PD", "CQ", "QP", "MR", "CM ID"}}
+	rows := [][]string{{"DEVICE", "STATE", "NETDEV", "NODE-GUID", "PD", "CQ", "QP", "MR", "CM-ID"}}
 	for _, d := range devices {
 		row := []string{d.Name, orDash(d.State), orDash(d.Netdev), orDash(d.NodeGUID)}
 		for _, kind := range []string{"pd", "cq", "qp", "mr", "cm_id"} {

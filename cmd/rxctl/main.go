@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
 	"golang.org/x/term"
 )
@@ -26,7 +27,10 @@ func main() {
 		stderr:   os.Stderr,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		version:  version,
-		dial:     dialKernel,
+		dial:     dialKernel(ctl.New),
+		passive:  dialKernel(ctl.NewPassive),
 		devices:  rdma.Host(),
+		sys:      os.DirFS("/sys"),
+		addrs:    netdevAddrs,
 	}, os.Args[1:]))
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,8 @@ func monitorCommand(env *environment) *cobra.Command {
 		Short: "Print events until interrupted",
 		Long:  "Print events until interrupted. With -j each event is a JSON object on a line of its own.",
 		Args:  noArgs,
+
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withClient(func(c client) error {
 				w, err := c.Watch(cmd.Context())
@@ -53,15 +54,10 @@ func (env *environment) printEvents(out io.Writer, w watcher) error {
 
 // printEvent prints one event on one line.
 func (env *environment) printEvent(out io.Writer, e ctl.Event) error {
-	line := eventLine(e)
 	if env.wantJSON() {
-		text, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("print JSON: %w", err)
-		}
-		line = string(text)
+		return printJSONLine(out, e)
 	}
-	if _, err := fmt.Fprintln(out, line); err != nil {
+	if _, err := fmt.Fprintln(out, eventLine(e)); err != nil {
 		return fmt.Errorf("write output: %w", err)
 	}
 	return nil

@@ -29,7 +29,17 @@ func printJSON[T any](env *environment, w io.Writer, values ...T) error {
 	return nil
 }
 
-// printTable prints rows in aligned columns; the first row is the heading.
+// printJSONLine prints a value as one object on a line of its own, for what
+// comes as long as it is watched.
+func printJSONLine(w io.Writer, value any) error {
+	if err := json.NewEncoder(w).Encode(value); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// printTable prints rows in aligned columns; the first row is the heading, each
+// of one word, so that scripts can count columns.
 func printTable(w io.Writer, rows [][]string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {

@@ -25,6 +25,8 @@ func recvDelCommand(env *environment) *cobra.Command {
 		Short: "Delete a receiver and wait until nothing of it is left",
 		Long:  "Delete a receiver, wait until nothing of it is left and print its last ledger.\nInterrupted or timed out, the wait ends and the teardown goes on.",
 		Args:  oneArg("name"),
+
+		ValidArgsFunction: onlyArg(env.completeReceiver),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.withClient(func(c client) error {
 				if noWait {

@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rxpost/rxpost/ctl"
+	"github.com/spf13/pflag"
 )
 
 func TestRecvAddFlags(t *testing.T) {
 	f := &fakeClient{}
 	r := rxctl(t.Context(), f, strings.Fields("recv add r0 --addr [fd00::1]:7471 --device rxe0 --depth 1k --depth-max 2k "+
 		"--batch 16 --batch-timeout 50us --low-water 64 --slot 4k --max-conns 8 --pollers 2 --poll busy --budget 8 "+
-		"--spin 100us --sink verify --rnr-timer 640us --rnr-retry 7 --drain-timeout 5s")...)
+		"--spin 100us --sink verify --rnr-timer 640us --rnr-retry 7 --drain-timeout 5s --hold 1ms --idle-timeout 1m --cpu 1,0 --cpu 1 "+
+		"--allow 10.9.0.0/24,fd00::/8 --allow 10.8.0.1")...)
 	r.want(t, exitDone)
 	want := ctl.ReceiverConfig{
 		Name: "r0", Device: "rxe0", Addr: netip.MustParseAddrPort("[fd00::1]:7471"),
@@ -25,58 +27,112 @@ func TestRecvAddFlags(t *testing.T) {
 		LowWater: new(uint32(64)), SlotSize: new(uint32(4096)), MaxConns: new(uint32(8)), Pollers: new(uint32(2)),
 		PollMode: new(ctl.PollModeBusy), Budget: new(uint32(8)), Spin: new(ctl.Microseconds(100)), Sink: new(ctl.SinkVerify),
 		RNRTimer: new(ctl.Microseconds(640)), RNRRetry: new(uint32(7)), DrainTimeout: new(ctl.Milliseconds(5000)),
+		Hold: new(ctl.Microseconds(1000)), IdleTimeout: new(ctl.Milliseconds(60000)), CPUs: &[]uint32{1, 0, 1},
+		Allow: &[]netip.Prefix{netip.MustParsePrefix("10.9.0.0/24"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("10.8.0.1/32")},
 	}
-	if diff := cmp.Diff(want, f.config, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, f.config, netipComparer()); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	wantText := "r0: listening on rxe0, 10.9.0.1:7471; depth 256 of 512, batch 16, slot 4 KiB, 1 poller with 32767 CQ entries; " +
-		"up to 256 MiB of slot memory for 128 connections\n"
+		"up to 128 connections x 512 slots x 4 KiB = 256 MiB of slot memory, 258 MiB with page rounding and work requests\n"
 	if r.stdout != wantText {
 		t.Errorf("printed %q, want %q", r.stdout, wantText)
 	}
 }
 
-func TestRecvSetSendsOnlyWhatIsGiven(t *testing.T) {
-	f := &fakeClient{}
-	rxctl(t.Context(), f, "recv", "set", "r0", "--batch", "32").want(t, exitDone)
-	want := ctl.ReceiverConfig{Name: "r0", Batch: new(uint32(32))}
-	if diff := cmp.Diff(want, f.config, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
-		t.Errorf("request (-want +got):\n%s", diff)
+// netipComparer lets cmp look at addresses, whose fields are private.
+func netipComparer() cmp.Option {
+	return cmp.Options{
+		cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b }),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 	}
+}
+
+func TestRecvSetSendsOnlyWhatIsGiven(t *testing.T) {
+	for args, want := range map[string]ctl.ReceiverConfig{
+		"--batch 32":                        {Batch: new(uint32(32))},
+		"--slot 64+4k":                      {Segments: []uint32{64, 4096}},
+		"--slot 64+4k --slot 1k":            {SlotSize: new(uint32(1024))},
+		"--cpu any":                         {CPUs: &[]uint32{}},
+		"--allow any":                       {Allow: &[]netip.Prefix{}},
+		"--hold 0 --idle-timeout 0":         {Hold: new(ctl.Microseconds(0)), IdleTimeout: new(ctl.Milliseconds(0))},
+		"--batch-timeout 0 --rnr-timer 1ms": {BatchTimeout: new(ctl.Microseconds(0)), RNRTimer: new(ctl.Microseconds(1000))},
+	} {
+		f := &fakeClient{}
+		rxctl(t.Context(), f, append([]string{"recv", "set", "r0"}, strings.Fields(args)...)...).want(t, exitDone)
+		want.Name = "r0"
+		if diff := cmp.Diff(want, f.config, netipComparer()); diff != "" {
+			t.Errorf("request of %s (-want +got):\n%s", args, diff)
+		}
+	}
+}
+
+// TestRecvSetHelp offers what can be set, and says of the rest that it is fixed.
+func TestRecvSetHelp(t *testing.T) {
+	r := rxctl(t.Context(), &fakeClient{}, "recv", "set", "--help")
+	r.want(t, exitDone)
+	text, flags, found := strings.Cut(r.stdout, "Flags:")
+	flags, _, _ = strings.Cut(flags, "Global")
+	if !found || strings.Contains(flags, "fixed") || strings.Contains(flags, "(default") || !strings.Contains(flags, "--batch") {
+		t.Errorf("offered flags: %s", flags)
+	}
+	set, add := recvSetCommand(&environment{}).Flags(), recvAddCommand(&environment{}).Flags()
+	add.VisitAll(func(f *pflag.Flag) {
+		fixed := strings.HasSuffix(f.Usage, "; fixed")
+		if other := set.Lookup(f.Name); other == nil || other.Hidden != fixed || strings.Contains(text, "--"+f.Name+",") && !fixed {
+			t.Errorf("--%s: fixed is %v, recv set has %+v", f.Name, fixed, other)
+		}
+		if fixed && !strings.Contains(text, "--"+f.Name) {
+			t.Errorf("recv set does not say that --%s is fixed", f.Name)
+		}
+	})
 }
 
 func TestRecvShow(t *testing.T) {
 	second := testReceiver()
 	second.Name, second.Device, second.State, second.RNRRetry = "r1", "", ctl.ReceiverStateNoDevice, 1
-	second.PollerPIDs = nil
+	second.PollerPIDs, second.Device = nil, "rxe1"
+	second.SlotSize, second.Segments = 4096, []uint32{64, 4032}
+	second.Sink, second.Hold, second.IdleTimeout, second.Sends = ctl.SinkEcho, 1000, 60000, new(testLedger())
+	second.CPUs, second.Allow = []uint32{0, 1}, []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24"), netip.MustParsePrefix("fd00::/8")}
 	f := &fakeClient{receivers: []ctl.Receiver{testReceiver(), second}}
 	r := rxctl(t.Context(), f, "recv", "show")
 	r.want(t, exitDone)
 	want := `receiver: r0
   state: listening on rxe0, 10.9.0.1:7471
   connections: 1 of 128
+  allowed: everybody
   queue: depth 256 of 512 slots of 4 KiB, low water 64
   batch: 16, held at most 50µs
   polling: hybrid, budget 16, spin 50µs, CQ of 32767
-  pollers: 1 (thread 123)
+  pollers: 1 (thread 123, on any CPU)
   sink: verify
   rnr: timer 640µs, in effect 4ms, retried without end
-  drain timeout: 5s
+  timeouts: idle never, drain 5s
   ledger: posted 1256 = completed 1000 + flushed 0 + failed 0 + reclaimed 0 + outstanding 256
   slots: 256 = outstanding 256 + held 0 + free 0
   received: 1000 messages, 62.5 KiB
-  memory: 1 MiB now, 256 MiB at most, 256 live mappings
+  memory: 1 MiB now, 258 MiB at most, 256 live mappings
 
 receiver: r1
-  state: no-device on no device, 10.9.0.1:7471
+  state: no-device, waiting for rxe1, 10.9.0.1:7471
+  connections: 1 of 128
+  allowed: 10.9.0.0/24, fd00::/8
+  queue: depth 256 of 512 slots of 4 KiB (64+4032), low water 64
+  batch: 16, held at most 50µs
+  polling: hybrid, budget 16, spin 50µs, CQ of 32767
+  pollers: 1 (not running, on CPU 0 1)
+  sink: echo, keeps a message for 1ms
+  rnr: timer 640µs, in effect 4ms, retried 1 time
+  timeouts: idle 1m0s, drain 5s
+  ledger: posted 1256 = completed 1000 + flushed 0 + failed 0 + reclaimed 0 + outstanding 256
+  slots: 256 = outstanding 256 + held 0 + free 0
+  answers: posted 1256 = completed 1000 + flushed 0 + failed 0 + reclaimed 0 + outstanding 256
+  received: 1000 messages, 62.5 KiB
+  memory: 1 MiB now, 258 MiB at most, 256 live mappings
 `
-	if !strings.HasPrefix(r.stdout, want) {
+	if r.stdout != want {
 		t.Errorf("output (-want +got):\n%s", cmp.Diff(want, r.stdout))
-	}
-	for _, line := range []string{"retried 1 time\n", "pollers: 1 (not running)\n"} {
-		if !strings.Contains(r.stdout, line) {
-			t.Errorf("output lacks %q of r1:\n%s", line, r.stdout)
-		}
 	}
 }
 
@@ -133,19 +189,57 @@ func TestRecvDelTimeout(t *testing.T) {
 }
 
 func TestConnShow(t *testing.T) {
-	f := &fakeClient{conns: []ctl.Conn{{
-		ReceiverName: "r0", Index: 1, Generation: 4, State: ctl.ConnStateLive, QPN: 17, PeerAddr: netip.MustParseAddr("10.9.0.2"),
-		PeerPort: 4000, Foreign: true, RQAsked: 256, RQGranted: 511, AgeMS: 1500, Ledger: testLedger(),
-	}}}
+	second := testConn()
+	second.Index, second.Foreign, second.IdleMS = 2, false, nil
+	f := &fakeClient{conns: []ctl.Conn{testConn(), second}}
 	r := rxctl(t.Context(), f, "conn", "show")
 	r.want(t, exitDone)
-	lines := strings.Split(r.stdout, "\n")
-	if len(lines) != 3 || strings.Index(lines[0], "QPN") != strings.Index(lines[1], "17") {
-		t.Errorf("columns do not align:\n%s", r.stdout)
+	want := `RECV  CONN  STATE  PEER           QPN  CLIENT   MESSAGES  OUTSTANDING  HELD  LOWEST  EMPTY  IDLE
+r0    1.4   live   10.9.0.2:4000  17   foreign  1000      256          0     240     0      20ms
+r0    2.4   live   10.9.0.2:4000  17   rxpost   1000      256          0     240     0      -
+`
+	if r.stdout != want {
+		t.Errorf("printed (-want +got):\n%s", cmp.Diff(want, r.stdout))
 	}
-	for _, part := range []string{"1.4", "10.9.0.2:4000 (foreign)", "256/511", "1.5s"} {
-		if !strings.Contains(lines[1], part) {
-			t.Errorf("row lacks %q: %s", part, lines[1])
+}
+
+func TestConnShowOne(t *testing.T) {
+	r := rxctl(t.Context(), &fakeClient{}, "conn", "show", "--recv", "r7", "--conn", "3")
+	r.want(t, exitDone)
+	want := `connection: 3.4 of r7
+  state: live, made 1.5s ago, last message 20ms ago
+  peer: 10.9.0.2:4000, foreign
+  qp: number 17, receive queue asked 256, granted 511, poller 0
+  rnr timer: 640µs
+  ledger: posted 1256 = completed 1000 + flushed 0 + failed 0 + reclaimed 0 + outstanding 256
+  slots: 256 = outstanding 256 + held 0 + free 0
+  received: 1000 messages, 62.5 KiB, 0 with immediate data, of them 0 writes
+  posts: 80 calls, 1256 receives, 0.0800 calls per message
+  refused: 0 calls, 0 receives; skipped 0
+  unexpected: stale 0, bogus 0
+  empty: 0 times, lowest 240
+  verified: 0, gaps 0, repeats 0, damaged 0, unrecognised 0
+`
+	if r.stdout != want {
+		t.Errorf("printed (-want +got):\n%s", cmp.Diff(want, r.stdout))
+	}
+	echo := testConn()
+	echo.IdleMS, echo.Sends = nil, new(testLedger())
+	for _, line := range []string{"last message not yet\n", "  answers: posted 1256 = "} {
+		if text := connBlock(echo); !strings.Contains(text, line) {
+			t.Errorf("no %q in:\n%s", line, text)
+		}
+	}
+}
+
+// TestHeadings makes sure that scripts can tell columns by their heading.
+func TestHeadings(t *testing.T) {
+	f := &fakeClient{conns: []ctl.Conn{testConn()}}
+	for _, args := range []string{"conn show", "link show"} {
+		r := rxctl(t.Context(), f, strings.Fields(args)...)
+		lines := strings.Split(r.stdout, "\n")
+		if heads, cells := strings.Fields(lines[0]), strings.Fields(lines[1]); len(heads) != len(cells) {
+			t.Errorf("%s: %d headings, %d words below:\n%s", args, len(heads), len(cells), r.stdout)
 		}
 	}
 }

@@ -49,8 +49,11 @@ Exit:       0 done, 1 failed, 2 usage, 3 not permitted, 4 module not loaded,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	// No value of ours is a file.
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.PersistentFlags().BoolVarP(&env.json, "json", "j", false, "print a JSON array, keys as in the netlink spec")
+	root.PersistentFlags().BoolVarP(&env.json, "json", "j", false, "print JSON, keys as in the netlink spec")
 	root.PersistentFlags().BoolVarP(&env.pretty, "pretty", "p", false, "print indented JSON")
 	root.AddCommand(
 		group("recv", "Receivers", recvAddCommand(env), recvShowCommand(env), recvSetCommand(env), recvDelCommand(env)),
@@ -60,6 +63,7 @@ Exit:       0 done, 1 failed, 2 usage, 3 not permitted, 4 module not loaded,
 		group("link", "Soft RDMA devices", linkAddCommand(env), linkShowCommand(env), linkDelCommand(env)),
 		monitorCommand(env),
 		versionCommand(env),
+		completionCommand(),
 	)
 	return root
 }

@@ -32,11 +32,14 @@ func statsCommand(env *environment) *cobra.Command {
 		Long: `Show counters and histograms of receivers.
 
 With --watch, print one line a period of what one receiver did in it, until
-interrupted. RNRs are those of its whole device.`,
-		Args: maybeArg("name"),
+interrupted; with -j, each is a JSON object. RNRs are those of its whole device.
+
+` + glossary,
+		Args:              maybeArg("name"),
+		ValidArgsFunction: onlyArg(env.completeReceiver),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if period != nil && (len(args) == 0 || env.wantJSON() || *period <= 0) {
-				return usagef("stats --watch wants the name of one receiver, a period above 0, and no -j")
+			if period != nil && (len(args) == 0 || *period <= 0) {
+				return usagef("stats --watch wants the name of one receiver and a period above 0")
 			}
 			return env.withClient(func(c client) error {
 				if period != nil {
@@ -57,6 +60,35 @@ interrupted. RNRs are those of its whole device.`,
 	cmd.Flags().Lookup("watch").NoOptDefVal = "1s"
 	return cmd
 }
+
+// glossary explains the words of the counters, here and in recv and conn show.
+const glossary = `Words:
+  posted        receives that the device accepted
+  completed     receives that a message ended
+  flushed       receives that the end of their connection ended: normal
+  failed        receives that an error ended; statuses has its name
+  reclaimed     receives taken back after their QP was destroyed, because no
+                completion came
+  outstanding   receives in the device's hands now
+  held          slots completed, waiting for their batch or their hold time
+  free          slots neither posted nor held
+  answers       the ledger of what the echo sink sends, counted in sends
+  immediate     messages that came with immediate data; of them, RDMA writes
+                used up a receive and brought no message
+  chains        calls of ib_post_recv by the number of receives handed over
+  refused       calls in which the device took less than it was handed;
+                errors has the errno
+  skipped       receives not posted, for their connection had failed
+  stale         completions that belong to a connection that is gone
+  bogus         completions for a slot that was not posted or does not exist
+  empty         times the poller found a live queue used up; the device may run
+                dry more often, which rnr shows
+  lowest        fewest receives outstanding on a live connection
+  rnr           times the device told a sender to wait (receiver not ready)
+  gaps          sequence numbers that never came
+  repeats       sequence numbers that came again or out of order
+  damaged       messages whose length or checksum is wrong
+  unrecognised  messages without the header of rxpost_send`
 
 // gather collects the statistics of the receiver that args name, or of all.
 func (env *environment) gather(ctx context.Context, c client, args []string) ([]statistics, error) {

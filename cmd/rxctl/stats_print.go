@@ -33,22 +33,27 @@ func printStatistics(w io.Writer, all []statistics) error {
 // statisticsRows makes one row of a name and what it stands at.
 func statisticsRows(s statistics) [][]string {
 	c := s.Receiver.Counters
-	return [][]string{
+	rows := [][]string{
 		{"  ledger", ledgerSum(s.Receiver.Ledger)},
 		{"  slots", slotSum(s.Receiver.Ledger)},
-		{"  received", fmt.Sprintf("%s, %s, %d with immediate data", plural(c.Messages, "message"), size(c.Bytes), c.Imm)},
+	}
+	if s.Receiver.Sends != nil {
+		rows = append(rows, []string{"  answers", ledgerSum(*s.Receiver.Sends)})
+	}
+	return append(rows, [][]string{
+		{"  received", receivedText(c)},
 		{"  connections", fmt.Sprintf("accepted %d, rejected %d", c.Accepted, c.Rejected)},
-		{"  posts", fmt.Sprintf("%s, %s, %.4f calls per message", plural(c.PostCalls, "call"), plural(c.PostWRs, "receive"), s.PostsPerMessage)},
+		{"  posts", fmt.Sprintf("%s, %.4f calls per message", postsText(c), s.PostsPerMessage)},
 		{"  chains", chainList(s.Stats.Chain)},
-		{"  refused", fmt.Sprintf("%s, %s; skipped %d", plural(c.RefusedCalls, "call"), plural(c.RefusedWRs, "receive"), c.PostSkipped)},
+		{"  refused", refusedText(c)},
 		{"  errors", errnoList(s.Stats.Errno)},
 		{"  statuses", statusList(s.Stats.Status)},
-		{"  unexpected", fmt.Sprintf("stale %d, bogus %d", c.Stale, c.Bogus)},
-		{"  empty", fmt.Sprintf("%s, lowest %s", plural(c.Empty, "time"), lowest(c))},
+		{"  unexpected", unexpectedText(c)},
+		{"  empty", emptyText(c)},
 		{"  rnr", rnrText(s)},
-		{"  verified", fmt.Sprintf("%d, gaps %d, repeats %d, damaged %d, unrecognised %d", c.Verified, c.Gaps, c.Repeats, c.Damaged, c.Unrecognised)},
+		{"  verified", verifiedText(c)},
 		{"  polling", fmt.Sprintf("%s with completions, %s", plural(c.Polls, "poll"), plural(c.Sleeps, "sleep"))},
-	}
+	}...)
 }
 
 // rnrText prints how often senders were told to wait and how long one wait is.

@@ -35,7 +35,23 @@ func TestUsage(t *testing.T) {
 		{"recv set r0", "wants at least one flag"},
 		{"stats --watch", "wants the name of one receiver"},
 		{"stats r0 --watch=0", "a period above 0"},
-		{"stats r0 --watch=1s -j", "no -j"},
+		{"conn show --conn 0", "wants --recv"},
+		{"conn show --recv r0 --conn x", "is no number"},
+		{"conn show --recv=", "it is empty"},
+		{"recv add r0 --addr 10.9.0.1:1 --device=", "it is empty"},
+		{"recv add r0 --addr 10.9.0.1:1 --slot 64+", "is no number"},
+		{"recv add r0 --addr 10.9.0.1:1 --cpu 0,x", `"x" is no CPU`},
+		{"recv add r0 --addr 10.9.0.1:1 --cpu=", `"" is no CPU`},
+		{"recv add r0 --addr 10.9.0.1:1 --cpu 4294967295", "is no CPU"},
+		{"recv add r0 --addr 10.9.0.1:1 --cpu any --cpu 0", `"any" stands alone`},
+		{"recv add r0 --addr 10.9.0.1:1 --cpu 0 --cpu any", `"any" stands alone`},
+		{"recv add r0 --addr 10.9.0.1:1 --allow 10.9.0.0/33", "is no range of addresses"},
+		{"recv add r0 --addr 10.9.0.1:1 --allow fe80::1%eth0", "is no range of addresses"},
+		{"recv add r0 --addr 10.9.0.1:1 --allow 10.9.0.0/24,", `"" is no range of addresses`},
+		{"recv add r0 --addr 10.9.0.1:1 --hold 5", "has no unit"},
+		{"recv add r0 --addr 10.9.0.1:1 --batch-timeout 0.0", "has no unit"},
+		{"completion", "wants one shell"},
+		{"completion tcsh", "want bash, zsh or fish"},
 		{"recv show a b", "takes one name or none"},
 		{"recv del", "wants one name"},
 		{"recv del r0 --timeout 5", "has no unit"},
@@ -94,12 +110,31 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestNameRefused shows the kernel's sentence about a name, whatever the command.
+func TestNameRefused(t *testing.T) {
+	for args, attr := range map[string]string{
+		"recv add r0 --addr 10.9.0.1:7471": "name", "recv set r0 --batch 1": "name", "recv del r0": "name", "recv del r0 --no-wait": "name",
+		"recv show r0": "name", "stats r0": "name", "stats r0 --watch": "name",
+		"conn show --recv r0": "receiver-name", "conn show --recv r0 --conn 1": "receiver-name",
+	} {
+		f := &fakeClient{err: &ctl.Error{Op: "do it", Message: "a name has at most 31 bytes, not 300", Attr: attr, Err: syscall.EINVAL}}
+		r := rxctl(t.Context(), f, strings.Fields(args)...)
+		want := "rxctl: do it: a name has at most 31 bytes, not 300\n"
+		if attr == "receiver-name" {
+			want = strings.TrimSuffix(want, "\n") + " (--recv)\n"
+		}
+		if r.status != exitFailed || r.stderr != want || r.stdout != "" {
+			t.Errorf("%s: exit status %d, stderr %q, stdout %q; want %q", args, r.status, r.stderr, r.stdout, want)
+		}
+	}
+}
+
 // TestFlagOfAttribute makes sure that an error never names a flag that is not
 // there.
 func TestFlagOfAttribute(t *testing.T) {
 	add, send := recvAddCommand(&environment{}), sendCommand(&environment{})
 	for _, attr := range strings.Fields("addr port device depth depth-max batch batch-timeout-us low-water slot-size max-conns " +
-		"pollers poll-mode budget spin-us sink rnr-timer-us rnr-retry drain-timeout-ms") {
+		"pollers poll-mode budget spin-us sink rnr-timer-us rnr-retry drain-timeout-ms segment hold-us idle-timeout-ms cpu allow") {
 		if add.Flags().Lookup(flagOf(attr)) == nil {
 			t.Errorf("attribute %s names flag --%s, which recv add does not have", attr, flagOf(attr))
 		}
@@ -118,7 +153,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestOutputLost(t *testing.T) {
-	for _, args := range []string{"recv show", "-j recv show", "conn show", "stats", "send 10.9.0.1:1", "link show", "monitor", "version", "help"} {
+	for _, args := range []string{"recv show", "-j recv show", "conn show", "stats", "send 10.9.0.1:1", "link show", "monitor", "version", "help", "completion bash"} {
 		t.Run(args, func(t *testing.T) {
 			var stderr strings.Builder
 			f := &fakeClient{receivers: []ctl.Receiver{testReceiver()}, run: testRun(), events: []ctl.Event{{}}}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rxpost/rxpost/ctl"
 )
 
@@ -118,6 +119,49 @@ func TestStatsWatch(t *testing.T) {
 			t.Errorf("line %q, want %q", got, want)
 		}
 	})
+}
+
+func TestStatsWatchJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r := rxctl(ctx, &fakeClient{}, "stats", "r0", "--watch=2s", "-j")
+		r.want(t, exitDone)
+		lines := strings.Split(strings.TrimSuffix(r.stdout, "\n"), "\n")
+		end := time.Date(2000, 1, 1, 0, 0, 2, 0, time.UTC).Local() // as the fake clock begins
+		want := `{"time":"` + end.Format(time.RFC3339Nano) + `","receiver-id":1,"receiver-name":"r0","state":"listening","period-ns":2000000000,` +
+			`"messages":5000,"bytes":0,"post-calls":400,"messages-per-second":2500,"bytes-per-second":0,"posts-per-message":0.08,` +
+			`"outstanding":256,"held":0,"conns":1,"empty":0,"device-rnr":0}`
+		if len(lines) != 2 || lines[0] != want {
+			t.Errorf("%d lines in 5 s, want 2; the first:\n got %s\nwant %s", len(lines), lines[0], want)
+		}
+	})
+}
+
+func TestRNRsBetween(t *testing.T) {
+	count := func(n uint64) *uint64 { return &n }
+	for _, tt := range []struct{ before, now, want *uint64 }{
+		{count(3), count(10), count(7)},
+		{count(10), count(3), count(3)}, // the device was made anew
+		{nil, count(3), nil},
+		{count(3), nil, nil},
+	} {
+		if got := rnrsBetween(sample{rnr: tt.before}, sample{rnr: tt.now}); !cmp.Equal(got, tt.want) {
+			t.Errorf("between %v and %v: %v, want %v", tt.before, tt.now, got, tt.want)
+		}
+	}
+}
+
+// TestGlossary explains each word that stats puts before a number.
+func TestGlossary(t *testing.T) {
+	r := rxctl(t.Context(), &fakeClient{}, "help", "stats")
+	r.want(t, exitDone)
+	for word := range strings.FieldsSeq("posted completed flushed failed reclaimed outstanding held free answers immediate chains " +
+		"refused skipped stale bogus empty lowest rnr gaps repeats damaged unrecognised") {
+		if !strings.Contains(r.stdout, "\n  "+word+" ") {
+			t.Errorf("help stats does not explain %s", word)
+		}
+	}
 }
 
 func TestMonitor(t *testing.T) {
