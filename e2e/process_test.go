@@ -165,18 +165,25 @@ func openPTY(t *testing.T) (user, tty *os.File) {
 	return user, tty
 }
 
-// A monitor prints each event on a line as it happens, until Ctrl-C.
-func TestMonitor(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithTimeout(r.ctx, settleTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "rxctl", "-j", "monitor")
+// watching is a command that prints lines until it is interrupted.
+type watching struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines chan string
+}
+
+// watch starts a command that goes on until interrupt is called.
+func (r *rig) watch(args ...string) *watching {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.ctx, 2*settleTime)
+	r.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "rxctl", args...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	lines := make(chan string, 1000)
 	go func() {
@@ -185,11 +192,47 @@ func TestMonitor(t *testing.T) {
 			lines <- s.Text()
 		}
 	}()
-	r.listening(lines)
+	return &watching{r.t, cmd, lines}
+}
+
+// next waits for a line.
+func (w *watching) next() string {
+	w.t.Helper()
+	select {
+	case line, ok := <-w.lines:
+		if ok {
+			return line
+		}
+		w.t.Fatalf("%s ended", w.cmd)
+	case <-time.After(settleTime):
+		w.t.Fatalf("%s printed nothing in %v", w.cmd, settleTime)
+	}
+	return ""
+}
+
+// interrupt ends the command as Ctrl-C does, which must be a good end.
+func (w *watching) interrupt() {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(os.Interrupt); err != nil {
+		w.t.Error(err)
+	}
+	go func() {
+		for range w.lines { // or the pipe could fill, and keep the command
+		}
+	}()
+	bounded(w.t, "end after Ctrl-C", slack, w.cmd.Wait)
+}
+
+// A monitor prints each event on a line as it happens, until Ctrl-C.
+func TestMonitor(t *testing.T) {
+	r := newRig(t)
+	monitor := r.watch("-j", "monitor")
+	r.listening(monitor.lines)
 
 	r.works()
 	var got []string
-	for line := range lines {
+	for ended := false; !ended; {
+		line := monitor.next()
 		var ev ctl.Event
 		if err := json.Unmarshal([]byte(line), &ev); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -198,18 +241,13 @@ func TestMonitor(t *testing.T) {
 			continue
 		}
 		got = append(got, ev.Type.String())
-		if ev.Type == ctl.EventTypeReceiverGone {
-			break
-		}
+		ended = ev.Type == ctl.EventTypeReceiverGone
 	}
 	want := []string{"receiver-new", "conn-up", "conn-down", "receiver-gone"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Error(err)
-	}
-	bounded(t, "end after Ctrl-C", slack, cmd.Wait)
+	monitor.interrupt()
 }
 
 // listening makes receivers of another name until the monitor tells of one: from
@@ -230,4 +268,66 @@ func (r *rig) listening(lines <-chan string) {
 		}
 	}
 	r.t.Fatal("the monitor tells nothing")
+}
+
+// A client that knows the families' former numbers asks again by itself.
+func TestModuleReloaded(t *testing.T) {
+	r := newRig(t)
+	r.works()
+	for _, module := range []string{"rxpost_recv", "rxpost_send"} {
+		rmmod(t, module)
+		modprobe(t, module)
+	}
+	r.works() // all of it by the client of before
+	for _, module := range []string{"rxpost_recv", "rxpost_send"} {
+		rmmod(t, module)
+		modprobe(t, module)
+	}
+	// Nothing else was asked yet that could have told the new number.
+	events, err := r.ctl.Watch(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	r.add(ctl.ReceiverConfig{})
+	if ev, err := events.Next(); err != nil || ev.Type != ctl.EventTypeReceiverNew {
+		t.Errorf("event %+v, error %v", ev, err)
+	}
+	r.deleteSoon()
+}
+
+// Whoever asks while the module is unloaded hears that it is not loaded, and
+// nothing else.
+func TestAskedWhileUnloading(t *testing.T) {
+	r := newRig(t)
+	allow := blacklist(t, "rxpost_recv")
+	for range 5 {
+		c, err := ctl.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Receivers(r.ctx); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				if _, err := c.Receivers(r.ctx); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		// A dump that runs keeps the module: it must be met between two.
+		r.must("rmmod rxpost_recv", func() error { return unix.DeleteModule("rxpost_recv", unix.O_NONBLOCK) })
+		if err := <-ended; !errors.Is(err, ctl.ErrNotLoaded) {
+			t.Errorf("asked while the module was unloaded: %v", err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		modprobe(t, "rxpost_recv")
+	}
+	allow()
+	r.works()
 }
