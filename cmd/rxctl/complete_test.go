@@ -85,6 +85,8 @@ func TestComplete(t *testing.T) {
 		"version ":                          "",
 		"completion ":                       "bash zsh fish",
 		"conn ":                             "show",
+		"help recv ":                        "add del set show",
+		"help recv add ":                    "",
 	} {
 		t.Run(line, func(t *testing.T) {
 			env, _ := completing()

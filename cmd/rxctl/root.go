@@ -52,6 +52,7 @@ Exit:       0 done, 1 failed, 2 usage, 3 not permitted, 4 module not loaded,
 	// No value of ours is a file.
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().BoolVarP(&env.json, "json", "j", false, "print JSON, keys as in the netlink spec")
 	root.PersistentFlags().BoolVarP(&env.pretty, "pretty", "p", false, "print indented JSON")
