@@ -24,6 +24,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Values["rig"] = env.T().(scripts).rig
+			env.Setenv("N300", strings.Repeat("n", 300))
+			env.Setenv("N70000", strings.Repeat("n", 70000))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -75,6 +75,11 @@ func TestJSONFitsSchema(t *testing.T) {
 	if v := s.run("recv-add", 0, "recv add r0 --addr "+listenAddr.String()+" --sink verify"); v["name"] != "r0" {
 		t.Errorf("receiver: %v", v)
 	}
+	s.run("recv-add", 0, "recv add r1 --addr 10.9.0.1:7472 --depth 16 --max-conns 1 --slot 64+4032 --sink echo --cpu 0 --allow 10.9.0.0/24")
+	if v := s.run("recv-show", 0, "recv show r1"); v["sends"] == nil {
+		t.Errorf("a receiver that answers: %v", v)
+	}
+	s.run("recv-del", 0, "recv del r1")
 	s.traffic()
 	s.run("send", 0, "send "+listenAddr.String()+" --count 100")
 	if v := s.run("send", 1, "send 10.9.0.1:7999 --count 1"); v["error"] == nil {
