@@ -30,6 +30,7 @@ type fakeKernel struct {
 	mu     sync.Mutex
 	joined []uint32 // groups that sockets joined
 	absent bool     // no family is registered
+	refuse error    // to join a group
 }
 
 // fakeEvent is what an event socket receives: a message or an error.
@@ -120,6 +121,9 @@ type fakeConn struct {
 func (c *fakeConn) JoinGroup(id uint32) error {
 	c.kernel.mu.Lock()
 	defer c.kernel.mu.Unlock()
+	if c.kernel.refuse != nil {
+		return &netlink.OpError{Op: "join-group", Err: c.kernel.refuse}
+	}
 	c.kernel.joined = append(c.kernel.joined, id)
 	c.joined = true
 	return nil

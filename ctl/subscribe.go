@@ -47,9 +47,15 @@ func (c *Client) subscribe(op, family, group string) (*subscription, error) {
 		return nil, &Error{Op: op, Err: err}
 	}
 	for _, id := range groups {
-		if err := conn.JoinGroup(id); err != nil {
-			return nil, &Error{Op: op, Err: errors.Join(err, conn.Close())}
+		err := conn.JoinGroup(id)
+		if err == nil {
+			continue
 		}
+		err = errors.Join(err, conn.Close())
+		if errors.Is(err, syscall.ENOENT) { // it went with its family just now
+			return nil, notLoaded(op, family)
+		}
+		return nil, &Error{Op: op, Err: err}
 	}
 	return &subscription{op: op, family: family, conn: conn}, nil
 }

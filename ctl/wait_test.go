@@ -161,6 +161,17 @@ func TestWatchReloaded(t *testing.T) {
 	}
 }
 
+// TestWatchRefused loses the group between asking for its number and joining.
+func TestWatchRefused(t *testing.T) {
+	for errno, loaded := range map[syscall.Errno]bool{syscall.ENOENT: false, syscall.EPERM: true} {
+		c, k := newFake(t, closing(t, 0, func() {}))
+		k.refuse = errno
+		if _, err := c.Watch(t.Context()); err == nil || errors.Is(err, ErrNotLoaded) == loaded {
+			t.Errorf("a group cannot be joined for %v: error %v", errno, err)
+		}
+	}
+}
+
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, k := newFake(t, closing(t, 0, func() {}))

@@ -25,60 +25,62 @@ import (
 // completeTime is how long a user at the Tab key is kept waiting.
 const completeTime = time.Second
 
-// register says how a flag of cmd is completed.
-func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+// source finds words for what is being typed. The shell takes those that begin
+// so.
+type source func(cmd *cobra.Command, typed string) []cobra.Completion
+
+// register completes the value of a flag of cmd.
+func register(cmd *cobra.Command, flag string, from source) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, typed string) (
+		[]cobra.Completion, cobra.ShellCompDirective,
+	) {
+		return from(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
 		panic(err) // cmd has no such flag, or it is registered already
 	}
 }
 
-// offer makes the answer of a cobra.CompletionFunc: these words, and no files.
-func offer(words []string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return words, cobra.ShellCompDirectiveNoFileComp
+// onlyArg completes the one argument that a command takes.
+func onlyArg(from source) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return from(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // completeWords offers some words.
-func completeWords(words ...string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return offer(words)
-	}
-}
-
-// onlyArg completes the one argument that a command takes.
-func onlyArg(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return offer(nil)
-		}
-		return complete(cmd, args, typed)
-	}
+func completeWords(words ...string) source {
+	return func(*cobra.Command, string) []cobra.Completion { return words }
 }
 
 // completeReceiver offers the names of receivers.
-func (env *environment) completeReceiver(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeReceiver(cmd *cobra.Command, _ string) []cobra.Completion {
 	var names []string
 	for _, r := range env.peekReceivers(cmd) {
 		names = append(names, r.Name)
 	}
-	return offer(names)
+	return names
 }
 
 // completeListening offers the addresses at which receivers listen.
-func (env *environment) completeListening(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeListening(cmd *cobra.Command, _ string) []cobra.Completion {
 	var addrs []string
 	for _, r := range env.peekReceivers(cmd) {
 		if r.State == ctl.ReceiverStateListening {
 			addrs = append(addrs, cobra.CompletionWithDesc(r.AddrPort().String(), r.Name))
 		}
 	}
-	return offer(addrs)
+	return addrs
 }
 
 // completeConn offers the indexes of the connections of --recv.
-func (env *environment) completeConn(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeConn(cmd *cobra.Command, _ string) []cobra.Completion {
 	name := cmd.Flag("recv").Value.(*textFlag)
 	if *name.to == "" {
-		return offer(nil)
+		return nil
 	}
 	var indexes []string
 	env.peek(cmd, func(ctx context.Context, c client) error {
@@ -88,7 +90,7 @@ func (env *environment) completeConn(cmd *cobra.Command, _ []string, _ string) (
 		}
 		return err
 	})
-	return offer(indexes)
+	return indexes
 }
 
 // peekReceivers lists the receivers, if the module is loaded.
@@ -118,13 +120,13 @@ func (env *environment) peek(cmd *cobra.Command, ask func(context.Context, clien
 
 // completeDevice offers the names of RDMA devices. It reads sysfs: a question by
 // netlink would load the RDMA stack.
-func (env *environment) completeDevice(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return offer(env.entries("class/infiniband"))
+func (env *environment) completeDevice(_ *cobra.Command, _ string) []cobra.Completion {
+	return env.entries("class/infiniband")
 }
 
 // completeNetdev offers the names of network devices.
-func (env *environment) completeNetdev(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return offer(env.entries("class/net"))
+func (env *environment) completeNetdev(_ *cobra.Command, _ string) []cobra.Completion {
+	return env.entries("class/net")
 }
 
 // firstPort is offered where no receiver has it.
@@ -132,7 +134,7 @@ const firstPort = 7471
 
 // completeListenAddr offers the addresses of RDMA devices' network devices, each
 // with a port at which no receiver listens.
-func (env *environment) completeListenAddr(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeListenAddr(cmd *cobra.Command, _ string) []cobra.Completion {
 	taken := map[netip.AddrPort]bool{}
 	for _, r := range env.peekReceivers(cmd) {
 		taken[r.AddrPort()] = true
@@ -145,27 +147,27 @@ func (env *environment) completeListenAddr(cmd *cobra.Command, _ []string, _ str
 		}
 		words = append(words, free.String())
 	}
-	return offer(words)
+	return words
 }
 
 // completeAllow offers the networks of RDMA devices, behind what was typed of
 // the list.
-func (env *environment) completeAllow(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeAllow(_ *cobra.Command, typed string) []cobra.Completion {
 	var words []string
 	for _, p := range env.rdmaPrefixes() {
 		words = append(words, p.Masked().String())
 	}
-	return offer(inList(typed, words))
+	return inList(typed, words)
 }
 
 // completeCPUs offers the CPUs that are online, behind what was typed of the
 // list.
-func (env *environment) completeCPUs(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (env *environment) completeCPUs(_ *cobra.Command, typed string) []cobra.Completion {
 	text, err := fs.ReadFile(env.sys, "devices/system/cpu/online")
 	if err != nil {
-		return offer(nil)
+		return nil
 	}
-	return offer(inList(typed, cpuNumbers(strings.TrimSpace(string(text)))))
+	return inList(typed, cpuNumbers(strings.TrimSpace(string(text))))
 }
 
 // cpuNumbers reads the kernel's form of a list, "0-3,8".
@@ -205,15 +207,19 @@ func inList(typed string, words []string) []string {
 	return all
 }
 
+// gidsRead is how many GIDs of a device are looked at for their network device.
+// The table of rxe has 1024, nearly all unused, and a user waits.
+const gidsRead = 32
+
 // rdmaPrefixes lists the addresses below RDMA devices at which a receiver can
 // listen, with their networks.
 func (env *environment) rdmaPrefixes() []netip.Prefix {
 	netdevs := map[string]bool{}
 	for _, device := range env.entries("class/infiniband") {
-		dir := fmt.Sprintf("class/infiniband/%s/ports/1/gid_attrs/ndevs", device)
-		for _, gid := range env.entries(dir) {
-			// Most GIDs of a table are unused; reading those fails.
-			if text, err := fs.ReadFile(env.sys, dir+"/"+gid); err == nil {
+		for gid := range gidsRead {
+			path := fmt.Sprintf("class/infiniband/%s/ports/1/gid_attrs/ndevs/%d", device, gid)
+			// An unused GID has no network device; reading its file fails.
+			if text, err := fs.ReadFile(env.sys, path); err == nil {
 				netdevs[strings.TrimSpace(string(text))] = true
 			}
 		}

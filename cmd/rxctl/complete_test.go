@@ -116,7 +116,7 @@ func TestCompleteListening(t *testing.T) {
 	env, _ := completing()
 	cmd := rootCommand(env)
 	cmd.SetContext(t.Context())
-	words, _ := env.completeListening(cmd, nil, "")
+	words := env.completeListening(cmd, "")
 	if diff := cmp.Diff([]string{"10.9.0.1:7471\tr0"}, words); diff != "" {
 		t.Errorf("words (-want +got):\n%s", diff)
 	}

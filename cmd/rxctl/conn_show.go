@@ -60,7 +60,8 @@ func connsOf(ctx context.Context, c client, name string, index *uint32) ([]ctl.C
 
 // connRows makes one row a connection.
 func connRows(conns []ctl.Conn) [][]string {
-	rows := [][]string{{"RECV", "CONN", "STATE", "PEER", "QPN", "CLIENT", "MESSAGES", "OUTSTANDING", "HELD", "LOWEST", "EMPTY", "IDLE"}}
+	rows := [][]string{{"RECV", "CONN", "STATE", "PEER", "QPN", "CLIENT",
+		"MESSAGES", "OUTSTANDING", "HELD", "LOWEST", "EMPTY", "IDLE"}}
 	for _, c := range conns {
 		rows = append(rows, []string{
 			c.ReceiverName, place(c), c.State.String(), c.Peer().String(), number(c.QPN), software(c),

@@ -28,7 +28,7 @@ func helpCommand() *cobra.Command {
 func completeCommands(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) > 0 {
-		return offer(nil)
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return offer(commandNames(about))
+	return commandNames(about), cobra.ShellCompDirectiveNoFileComp
 }

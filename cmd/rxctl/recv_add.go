@@ -56,5 +56,6 @@ func granted(r ctl.Receiver) string {
 func memoryBill(r ctl.Receiver) string {
 	product := uint64(r.MaxConns) * uint64(r.DepthMax) * uint64(r.SlotSize)
 	return fmt.Sprintf("up to %s x %s x %s = %s of slot memory, %s with page rounding and work requests",
-		plural(r.MaxConns, "connection"), plural(r.DepthMax, "slot"), size(uint64(r.SlotSize)), size(product), size(r.MemoryMax))
+		plural(r.MaxConns, "connection"), plural(r.DepthMax, "slot"), size(uint64(r.SlotSize)),
+		size(product), size(r.MemoryMax))
 }

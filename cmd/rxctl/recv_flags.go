@@ -18,7 +18,7 @@ func receiverFlags(cmd *cobra.Command, env *environment, cfg *ctl.ReceiverConfig
 	queueFlags(fs, cfg)
 	pollFlags(fs, cfg)
 	connFlags(fs, cfg)
-	for name, complete := range map[string]cobra.CompletionFunc{
+	for name, complete := range map[string]source{
 		"addr":   env.completeListenAddr,
 		"device": env.completeDevice,
 		"poll":   completeWords(ctl.PollModes()...),
@@ -65,12 +65,16 @@ func queueFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 
 // pollFlags adds how completions are taken.
 func pollFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
-	optionVar(fs, &cfg.Pollers, "pollers", "count", "poller threads, each with its own CQ, 1 to 16 (default 1); fixed", parseCount)
+	optionVar(fs, &cfg.Pollers, "pollers", "count",
+		"poller threads, each with its own CQ, 1 to 16 (default 1); fixed", parseCount)
 	fs.Var(&listFlag[uint32]{&cfg.CPUs, "cpus", parseCPU}, "cpu",
 		"CPUs of the pollers, like 0,1, taken in turn; any lets them run anywhere (default any)")
-	optionVar(fs, &cfg.PollMode, "poll", "mode", "how a poller waits: hybrid, busy or event (default hybrid)", ctl.ParsePollMode)
-	optionVar(fs, &cfg.Budget, "budget", "count", "completions taken in one poll, 1 to 16 (default 16)", parseCount)
-	optionVar(fs, &cfg.Spin, "spin", "time", "how long hybrid polling spins on an empty CQ (default 50us)", parseMicroseconds)
+	optionVar(fs, &cfg.PollMode, "poll", "mode",
+		"how a poller waits: hybrid, busy or event (default hybrid)", ctl.ParsePollMode)
+	optionVar(fs, &cfg.Budget, "budget", "count",
+		"completions taken in one poll, 1 to 16 (default 16)", parseCount)
+	optionVar(fs, &cfg.Spin, "spin", "time",
+		"how long hybrid polling spins on an empty CQ (default 50us)", parseMicroseconds)
 }
 
 // connFlags adds who may connect, what a sender is told, and how it ends.
