@@ -270,21 +270,27 @@ func (r *rig) listening(lines <-chan string) {
 	r.t.Fatal("the monitor tells nothing")
 }
 
+// reload unloads both modules and loads them in this order, which is that of
+// the numbers of their groups.
+func reload(t *testing.T, first, second string) {
+	t.Helper()
+	rmmod(t, first)
+	rmmod(t, second)
+	modprobe(t, first)
+	modprobe(t, second)
+}
+
 // A client that knows the families' former numbers asks again by itself.
 func TestModuleReloaded(t *testing.T) {
 	r := newRig(t)
 	r.works()
-	for _, module := range []string{"rxpost_recv", "rxpost_send"} {
-		rmmod(t, module)
-		modprobe(t, module)
-	}
+	reload(t, "rxpost_recv", "rxpost_send")
 	r.works() // all of it by the client of before
-	for _, module := range []string{"rxpost_recv", "rxpost_send"} {
-		rmmod(t, module)
-		modprobe(t, module)
-	}
-	// Nothing else was asked yet that could have told the new number.
-	events, err := r.ctl.Watch(r.ctx)
+	reload(t, "rxpost_send", "rxpost_recv")
+	// Nothing was asked yet that could have told the new numbers.
+	ctx, cancel := context.WithTimeout(r.ctx, settleTime)
+	defer cancel()
+	events, err := r.ctl.Watch(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
