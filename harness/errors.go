@@ -4,6 +4,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -48,7 +49,7 @@ func (e *SplatError) Error() string {
 			// The first ones are the cause; what follows is often their echo.
 			s.Lines = s.Lines[:1]
 		}
-		for _, l := range s.Lines {
+		for _, l := range append(slices.Clone(s.Text), s.Lines...) {
 			b.WriteString("\n  " + l)
 		}
 	}

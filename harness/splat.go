@@ -10,12 +10,15 @@ import (
 // Splat is a complaint: the rule that found it and the lines from there on.
 type Splat struct {
 	Rule  string
+	Text  []string // what WARN() was given to say, which it prints first
 	Lines []string
 }
 
-// maxSplatLines bounds one report; maxSplats bounds a console full of them.
+// maxSplatLines bounds one report, maxSplatText the text before it; maxSplats
+// bounds a console full of them.
 const (
 	maxSplatLines = 80
+	maxSplatText  = 10
 	maxSplats     = 20
 )
 
@@ -32,8 +35,10 @@ type Scanner struct {
 	end    *regexp.Regexp
 
 	splats   []Splat
-	open     bool // the last splat still takes lines
-	innocent bool // inside the trace of a traced message
+	open     bool     // the last splat still takes lines
+	cut      bool     // "cut here" was the beginning of something
+	text     []string // the lines since then
+	innocent bool     // inside the trace of a traced message
 }
 
 // NewScanner returns a Scanner for one console. Rules match at the start of a
@@ -83,6 +88,10 @@ func (s *Scanner) Line(line string) {
 	if s.open && s.extend(msg) {
 		return
 	}
+	if strings.HasPrefix(msg, cutHere) {
+		s.cut, s.text = true, nil
+		return
+	}
 	if s.innocent {
 		s.innocent = !s.end.MatchString(msg)
 	}
@@ -95,17 +104,31 @@ func (s *Scanner) Line(line string) {
 	}
 	for _, r := range s.rules {
 		if r.re.MatchString(msg) && (r.name != "call trace" || !s.innocent) {
-			s.splats = append(s.splats, Splat{Rule: r.name, Lines: []string{msg}})
-			s.open = true
+			s.splats = append(s.splats, Splat{Rule: r.name, Text: s.text, Lines: []string{msg}})
+			s.open, s.cut, s.text = true, false, nil
 			return
 		}
+	}
+	s.keep(msg)
+}
+
+// cutHere begins a report. The words of a WARN() stand between it and the line
+// that says WARNING.
+const cutHere = "------------[ cut here"
+
+// keep remembers a line that may turn out to be the text of a splat.
+func (s *Scanner) keep(msg string) {
+	if s.cut = s.cut && len(s.text) < maxSplatText; s.cut {
+		s.text = append(s.text, msg)
+	} else {
+		s.text = nil
 	}
 }
 
 // extend gives msg to the open splat, and says whether it took it.
 func (s *Scanner) extend(msg string) bool {
 	last := &s.splats[len(s.splats)-1]
-	if strings.HasPrefix(msg, "------------[ cut here") || len(last.Lines) == maxSplatLines {
+	if strings.HasPrefix(msg, cutHere) || len(last.Lines) == maxSplatLines {
 		s.open = false
 		return false
 	}

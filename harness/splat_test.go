@@ -151,6 +151,58 @@ func TestScannerKeepsTraceTogether(t *testing.T) {
 	}
 }
 
+// What WARN() was given to say stands before the line that gives it away.
+func TestScannerKeepsText(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []Splat
+	}{
+		{"text", `[    7.0] before
+[    7.1] ------------[ cut here ]------------
+[    7.2] queue destroyed with 3 receives outstanding
+[    7.2] second line
+[    7.3] WARNING: CPU: 1 PID: 145 at kmod/a.c:1 f+0x1/0x2
+[    7.4] ---[ end trace 0000000000000000 ]---
+[    7.5] WARNING: CPU: 1 PID: 145 at kmod/b.c:1 g+0x1/0x2`, []Splat{
+			{
+				Rule: "WARNING", Text: []string{"queue destroyed with 3 receives outstanding", "second line"},
+				Lines: []string{"WARNING: CPU: 1 PID: 145 at kmod/a.c:1 f+0x1/0x2", "---[ end trace 0000000000000000 ]---"},
+			},
+			{Rule: "WARNING", Lines: []string{"WARNING: CPU: 1 PID: 145 at kmod/b.c:1 g+0x1/0x2"}},
+		}},
+		{"after an unended one", `BUG: one
+------------[ cut here ]------------
+two
+kernel BUG at kmod/a.c:1!`, []Splat{
+			{Rule: "BUG", Lines: []string{"BUG: one"}},
+			{Rule: "BUG", Text: []string{"two"}, Lines: []string{"kernel BUG at kmod/a.c:1!"}},
+		}},
+		{"too far away", "------------[ cut here ]------------\n" + strings.Repeat("x\n", maxSplatText+1) + "BUG: one",
+			[]Splat{{Rule: "BUG", Lines: []string{"BUG: one"}}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := NewScanner()
+			for l := range strings.Lines(tt.text) {
+				s.Line(l)
+			}
+			if diff := cmp.Diff(tt.want, s.Splats()); diff != "" {
+				t.Errorf("splats (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A report shows the text of every splat, and the trace of the first ones.
+func TestSplatError(t *testing.T) {
+	s := Splat{Rule: "WARNING", Text: []string{"text"}, Lines: []string{"WARNING: x", "Call Trace:"}}
+	got := (&SplatError{Splats: []Splat{s, s, s}, Ended: "exit status 0"}).Error()
+	const whole, short = "\n--- WARNING\n  text\n  WARNING: x\n  Call Trace:", "\n--- WARNING\n  text\n  WARNING: x"
+	if want := "kernel splat: 3 on the console (exit status 0)" + whole + whole + short; got != want {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
 func TestScannerIsBounded(t *testing.T) {
 	s := NewScanner()
 	for range 100 {
