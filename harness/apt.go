@@ -20,10 +20,11 @@ const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 type apt struct {
 	dir  string
 	conf string
+	lock *Lock // of dir
 }
 
 // openApt prepares the root in dir for the given suites.
-func openApt(dir string, suites []string) (*apt, error) {
+func openApt(dir string, lock *Lock, suites []string) (*apt, error) {
 	sources, err := findSources(suites)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func openApt(dir string, suites []string) (*apt, error) {
 			return nil, fmt.Errorf("apt root: %w", err)
 		}
 	}
-	a := &apt{dir: dir, conf: filepath.Join(dir, "apt.conf")}
+	a := &apt{dir: dir, conf: filepath.Join(dir, "apt.conf"), lock: lock}
 	files := map[string]string{
 		"apt.conf":        aptConf(dir),
 		"status":          "",
@@ -120,7 +121,7 @@ func hostSources() ([]aptSource, error) {
 
 // update fetches the package lists.
 func (a *apt) update(ctx context.Context) error {
-	_, err := run(ctx, a.dir, "apt-get", "-c", a.conf, "-q", "update", "--error-on=any")
+	_, err := runHolding(ctx, a.lock, a.dir, "apt-get", "-c", a.conf, "-q", "update", "--error-on=any")
 	return err
 }
 
@@ -128,7 +129,7 @@ func (a *apt) update(ctx context.Context) error {
 // against the signed lists.
 func (a *apt) download(ctx context.Context, dir string, packages []string) error {
 	args := append([]string{"apt-get", "-c", a.conf, "-q", "download"}, packages...)
-	_, err := run(ctx, dir, args...)
+	_, err := runHolding(ctx, a.lock, dir, args...)
 	return err
 }
 

@@ -10,16 +10,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
 // Cache is a folder of finished directories. Each is built in a temporary
 // place and renamed, under a lock of its own, so that an interrupted build
-// leaves nothing that looks finished.
+// leaves nothing that looks finished. What a process uses is not pruned while
+// it lives (lock.go, prune.go).
 type Cache struct {
 	Dir string
+
+	mu    sync.Mutex // protects inUse
+	inUse []*os.File // entries, with a shared lock each
 }
 
 // OpenCache returns the cache that $RXPOST_CACHE names, or the one in the
@@ -58,29 +62,37 @@ func (c *Cache) Has(key string) (bool, error) {
 }
 
 // Ensure returns the directory of the entry key, and calls build to fill it
-// if it is not there yet.
+// if it is not there yet. The entry is in use from then on.
 func (c *Cache) Ensure(ctx context.Context, key string, build func(dir string) error) (string, error) {
-	if ok, err := c.Has(key); ok || err != nil {
-		return c.Path(key), err
+	for {
+		if ok, err := c.Use(key); ok || err != nil {
+			return c.Path(key), err
+		}
+		if err := c.create(ctx, key, build); err != nil {
+			return "", err
+		}
 	}
-	unlock, err := c.Lock(ctx, key)
+}
+
+// create makes the entry key, unless somebody else does so first.
+func (c *Cache) create(ctx context.Context, key string, build func(dir string) error) error {
+	lock, err := c.Lock(ctx, key)
 	if err != nil {
-		return "", err
+		return err
 	}
-	defer unlock()
-	// Somebody else may have built it while we waited for the lock.
+	defer lock.Unlock()
 	if ok, err := c.Has(key); ok || err != nil {
-		return c.Path(key), err
+		return err
 	}
-	return c.Path(key), c.fill(key, build)
+	return c.fill(key, build)
 }
 
 func (c *Cache) fill(key string, build func(dir string) error) error {
-	tmp, err := os.MkdirTemp(c.Path("tmp"), "build-")
+	tmp, remove, err := c.scratch("build-")
 	if err != nil {
-		return fmt.Errorf("cache: %w", err)
+		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	dir := filepath.Join(tmp, "entry")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("cache: %w", err)
@@ -97,33 +109,19 @@ func (c *Cache) fill(key string, build func(dir string) error) error {
 	return nil
 }
 
-// lockPoll is how often a taken lock is tried again. flock has no form that
-// also waits for a context, and a blocked call would outlive Ctrl-C.
-const lockPoll = 100 * time.Millisecond
-
-// Lock takes the lock named key, or waits for it until ctx ends.
-func (c *Cache) Lock(ctx context.Context, key string) (unlock func(), err error) {
-	name := filepath.Join(c.Path("locks"), filepath.Base(filepath.Dir(key))+"-"+filepath.Base(key))
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
+// scratch returns a temporary folder inside the cache, from which a rename into
+// the cache is atomic, and what removes it. It is in use until then.
+func (c *Cache) scratch(prefix string) (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp(c.Path("tmp"), prefix)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", key, err)
+		return "", nil, fmt.Errorf("cache: %w", err)
 	}
-	tick := time.NewTicker(lockPoll)
-	defer tick.Stop()
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", key, err)
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("wait for the lock of %s: %w", key, ctx.Err())
-		case <-tick.C:
-		}
+	f, err := lockFile(dir, os.O_RDONLY, unix.LOCK_SH)
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("cache: %w", err), os.RemoveAll(dir))
 	}
+	return dir, func() {
+		os.RemoveAll(dir)
+		f.Close()
+	}, nil
 }

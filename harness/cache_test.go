@@ -3,14 +3,12 @@ package harness
 // This file owns the cache's tests.
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 func testCache(t *testing.T) *Cache {
@@ -66,23 +64,4 @@ func TestEnsureLeavesNothingHalfBuilt(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-}
-
-func TestLockWaitsForContext(t *testing.T) {
-	c := testCache(t)
-	unlock, err := c.Lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, err := c.Lock(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want the context's", err)
-	}
-	unlock()
-	unlock, err = c.Lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock()
 }

@@ -17,12 +17,22 @@ type Progress io.Writer
 // run runs a program in dir and returns its stdout. It dies with ctx, and with
 // the harness itself.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
+	return runHolding(ctx, nil, dir, args...)
+}
+
+// runHolding is run for a program that changes what lock protects. Its children
+// inherit the lock: when the harness is killed, make dies with it, but not the
+// compilers, and until they have ended nobody else may build there.
+func runHolding(ctx context.Context, lock *Lock, dir string, args ...string) (string, error) {
 	var out, all bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Stdout = io.MultiWriter(&out, &all)
 	cmd.Stderr = &all
+	if lock != nil {
+		cmd.ExtraFiles = []*os.File{lock.file}
+	}
 	// A group of its own, so that make's children end with make.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -50,7 +50,7 @@ func (f *Fetcher) Fetch(ctx context.Context, name string) (Kernel, error) {
 	}
 	lock, locked := f.Kernels.Locks[spec.Name]
 	if locked {
-		if ok, err := f.Cache.Has(kernelKey(lock)); ok || err != nil {
+		if ok, err := f.Cache.Use(kernelKey(lock)); ok || err != nil {
 			return f.kernel(spec, lock), err
 		}
 	}
@@ -161,12 +161,12 @@ func (f *Fetcher) withLists(ctx context.Context, spec KernelSpec, use func(*apt)
 // withApt calls use with the apt root of spec, which one process has at a time.
 func (f *Fetcher) withApt(ctx context.Context, spec KernelSpec, use func(*apt) error) error {
 	key := "apt-" + strings.Join(spec.Suites, "-")
-	unlock, err := f.Cache.Lock(ctx, key)
+	lock, err := f.Cache.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	a, err := openApt(f.Cache.Path(key), spec.Suites)
+	defer lock.Unlock()
+	a, err := openApt(f.Cache.Path(key), lock, spec.Suites)
 	if err != nil {
 		return err
 	}
@@ -182,11 +182,11 @@ func (f *Fetcher) unpack(ctx context.Context, spec KernelSpec, lock KernelLock, 
 
 // unpackDebs downloads packages and unpacks them into dir.
 func (f *Fetcher) unpackDebs(ctx context.Context, spec KernelSpec, packages []string, dir string) error {
-	debs, err := os.MkdirTemp(f.Cache.Path("tmp"), "debs-")
+	debs, remove, err := f.Cache.scratch("debs-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(debs)
+	defer remove()
 	err = f.withApt(ctx, spec, func(a *apt) error { return a.download(ctx, debs, packages) })
 	if err != nil {
 		return err

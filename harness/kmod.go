@@ -70,11 +70,17 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 			f.say("no pahole on this host: modules get no BTF")
 		}
 		f.say("building modules for %s", k.Release)
-		return f.buildIn(ctx, j, filepath.Join("kmod-work", k.Version+b.suffix()), dir)
+		return f.buildIn(ctx, j, j.workKey(), dir)
 	})
 }
 
-// suffix tells working copies apart that must not share objects.
+// workKey tells working copies apart that must not share objects, or that would
+// undo each other's: two work trees of the project have one each.
+func (j buildJob) workKey() string {
+	tree := sha256.Sum256([]byte(j.src))
+	return filepath.Join("kmod-work", j.kernel.Version+j.suffix()+"-"+hex.EncodeToString(tree[:4]))
+}
+
 func (b Build) suffix() string {
 	s := ""
 	if b.Warnings {
@@ -157,9 +163,9 @@ func hashFiles(dir string, files []string, words ...string) (string, error) {
 }
 
 // make builds the job's folders in the working copy dir.
-func (j buildJob) make(ctx context.Context, dir string) error {
+func (j buildJob) make(ctx context.Context, lock *Lock, dir string) error {
 	for _, d := range j.dirs {
-		if _, err := run(ctx, dir, makeArgs(j.kernel, j.Build, dir, d)...); err != nil {
+		if _, err := runHolding(ctx, lock, dir, makeArgs(j.kernel, j.Build, dir, d)...); err != nil {
 			return err
 		}
 	}

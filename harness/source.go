@@ -6,7 +6,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -48,11 +47,11 @@ func (f *Fetcher) Source(ctx context.Context, name string) (string, error) {
 func sourceKey(lock KernelLock) string { return filepath.Join("source", lock.Version) }
 
 func (f *Fetcher) unpackSource(ctx context.Context, spec KernelSpec, lock KernelLock, dir string) error {
-	tmp, err := os.MkdirTemp(f.Cache.Path("tmp"), "source-")
+	tmp, remove, err := f.Cache.scratch("source-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	if err := f.unpackDebs(ctx, spec, []string{lock.Source}, tmp); err != nil {
 		return err
 	}

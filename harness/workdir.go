@@ -22,11 +22,11 @@ const unfinished = ".unfinished"
 // buildIn builds the sources in the working copy work, which one process has
 // at a time, and copies the results to out.
 func (f *Fetcher) buildIn(ctx context.Context, j buildJob, key, out string) error {
-	unlock, err := f.Cache.Lock(ctx, key)
+	lock, err := f.Cache.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Unlock()
 	work := f.Cache.Path(key)
 	mark := filepath.Join(work, unfinished)
 	if exists(mark) {
@@ -40,7 +40,7 @@ func (f *Fetcher) buildIn(ctx context.Context, j buildJob, key, out string) erro
 	if err := os.WriteFile(mark, nil, 0o644); err != nil {
 		return fmt.Errorf("kmod: %w", err)
 	}
-	err = j.make(ctx, work)
+	err = j.make(ctx, lock, work)
 	if ctx.Err() != nil {
 		return err
 	}
