@@ -46,7 +46,7 @@ func openApt(dir string, lock *Lock, suites []string) (*apt, error) {
 			return nil, fmt.Errorf("apt root: %w", err)
 		}
 	}
-	return a, nil
+	return a, touch(dir)
 }
 
 // aptConf is read after the host's configuration, so that it has the last word

@@ -93,7 +93,7 @@ func (f *Fetcher) available(ctx context.Context, spec KernelSpec, needed func(Ke
 	if !locked {
 		return lock, errors.New("not in the lock file; run rxvm kernels --update")
 	}
-	key := filepath.Join("instead", spec.Name+"-"+lock.Version)
+	key := insteadKey(spec.Name, lock)
 	replaced, err := f.Cache.Has(key)
 	if err != nil {
 		return lock, err
@@ -160,7 +160,7 @@ func (f *Fetcher) withLists(ctx context.Context, spec KernelSpec, use func(*apt)
 
 // withApt calls use with the apt root of spec, which one process has at a time.
 func (f *Fetcher) withApt(ctx context.Context, spec KernelSpec, use func(*apt) error) error {
-	key := "apt-" + strings.Join(spec.Suites, "-")
+	key := aptKey(spec)
 	lock, err := f.Cache.Lock(ctx, key)
 	if err != nil {
 		return err
@@ -224,6 +224,13 @@ func relocateHeaders(makefile string) error {
 func (f *Fetcher) kernel(spec KernelSpec, lock KernelLock) Kernel {
 	return Kernel{Name: spec.Name, Release: lock.Release, Version: lock.Version, Root: f.Cache.Path(kernelKey(lock))}
 }
+
+// insteadKey is the entry that holds what replaces a lock entry.
+func insteadKey(name string, lock KernelLock) string {
+	return filepath.Join("instead", name+"-"+lock.Version)
+}
+
+func aptKey(spec KernelSpec) string { return "apt-" + strings.Join(spec.Suites, "-") }
 
 func kernelKey(lock KernelLock) string { return filepath.Join("kernels", lock.Version) }
 

@@ -40,6 +40,10 @@ func (f *Fetcher) buildIn(ctx context.Context, j buildJob, key, out string) erro
 	if err := os.WriteFile(mark, nil, 0o644); err != nil {
 		return fmt.Errorf("kmod: %w", err)
 	}
+	// Its age counts from here.
+	if err := touch(work); err != nil {
+		return err
+	}
 	err = j.make(ctx, lock, work)
 	if ctx.Err() != nil {
 		return err

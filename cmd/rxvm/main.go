@@ -7,9 +7,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -50,7 +52,22 @@ func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e
 func host() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return exitCode(rootCommand().ExecuteContext(ctx))
+	return exitCode(execute(ctx, os.Args[1:], os.Stdout))
+}
+
+// execute carries out one command line. Commands print into a buffer; output
+// that got lost is an error even if all else went well.
+func execute(ctx context.Context, args []string, stdout io.Writer) error {
+	out := bufio.NewWriter(stdout)
+	cmd := rootCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(os.Stderr)
+	err := cmd.ExecuteContext(ctx)
+	if werr := out.Flush(); werr != nil {
+		err = errors.Join(err, fmt.Errorf("write output: %w", werr))
+	}
+	return err
 }
 
 // exitCode says what went wrong, and returns its exit status.

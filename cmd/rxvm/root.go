@@ -61,7 +61,7 @@ func rootCommand() *cobra.Command {
 	cmd.PersistentFlags().StringVar(&o.cfg.Kernel, "kernel", "", "kernel, as vm/kernels.json names it")
 	cmd.PersistentFlags().BoolVarP(&o.cfg.Build.Warnings, "warnings", "W", false, "build the modules with W=1")
 	o.vmFlags(cmd)
-	cmd.AddCommand(shellCommand(o), kernelsCommand(), buildCommand(o), sourceCommand(o), headersCommand(o))
+	cmd.AddCommand(shellCommand(o), kernelsCommand(), buildCommand(o), sourceCommand(o), headersCommand(o), pruneCommand())
 	return cmd
 }
 
@@ -102,7 +102,12 @@ func openProject() (*project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &project{&harness.Fetcher{Cache: cache, Kernels: kernels, Progress: os.Stderr}, root}, nil
+	p := &project{&harness.Fetcher{Cache: cache, Kernels: kernels, Progress: os.Stderr}, root}
+	if err := p.Tidy(); err != nil {
+		// Whatever is wrong with what nobody uses, the work can go on.
+		fmt.Fprintln(os.Stderr, "rxvm: tidy up the cache:", err)
+	}
+	return p, nil
 }
 
 // run runs the configured command. SIGQUIT is the command's: go test sends it
