@@ -1,7 +1,7 @@
 package harness
 
 // This file owns the part of the initramfs that every run on a kernel shares:
-// busybox and the modules. It is cached as one cpio file.
+// busybox, modprobe and the modules. It is cached as one cpio file.
 
 import (
 	"context"
@@ -27,29 +27,50 @@ func (f *Fetcher) Base(ctx context.Context, root string, k Kernel, built string)
 	if err != nil {
 		return "", err
 	}
-	busybox, err := exec.LookPath("busybox")
+	tools, err := findTools()
 	if err != nil {
-		return "", fmt.Errorf("initramfs: %w; install busybox-static", err)
+		return "", err
 	}
-	fi, err := os.Stat(busybox)
-	if err != nil {
-		return "", fmt.Errorf("initramfs: %w", err)
-	}
-	sum, err := hashFiles(root, []string{"vm/modules.txt"}, k.Version, filepath.Base(built), fi.ModTime().String(), baseLayout)
+	sum, err := hashFiles(root, []string{"vm/modules.txt"}, k.Version, filepath.Base(built), tools.stamp, baseLayout)
 	if err != nil {
 		return "", err
 	}
 	dir, err := f.Cache.Ensure(ctx, filepath.Join("initramfs", sum), func(dir string) error {
 		f.say("preparing the initramfs for %s", k.Release)
-		return writeBase(ctx, k, mods, built, busybox, dir)
+		return writeBase(ctx, k, mods, built, tools, dir)
 	})
 	return filepath.Join(dir, baseFile), err
 }
 
 // baseLayout changes when this code puts something else into the archive.
-const baseLayout = "1"
+const baseLayout = "2"
 
-func writeBase(ctx context.Context, k Kernel, mods []Module, built, busybox, dir string) error {
+// hostTools are the host's programs that go into every guest.
+type hostTools struct {
+	busybox, kmod string
+	stamp         string // another one when they were updated
+}
+
+func findTools() (hostTools, error) {
+	var t hostTools
+	for name, at := range map[string]*string{"busybox": &t.busybox, "kmod": &t.kmod} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return t, fmt.Errorf("initramfs: %w; make deps installs it", err)
+		}
+		*at = path
+	}
+	for _, path := range []string{t.busybox, t.kmod} {
+		fi, err := os.Stat(path)
+		if err != nil {
+			return t, fmt.Errorf("initramfs: %w", err)
+		}
+		t.stamp += fi.ModTime().String()
+	}
+	return t, nil
+}
+
+func writeBase(ctx context.Context, k Kernel, mods []Module, built string, tools hostTools, dir string) error {
 	stage := filepath.Join(dir, "stage")
 	defer os.RemoveAll(stage)
 	modDir := filepath.Join(stage, "lib", "modules", k.Release)
@@ -66,7 +87,10 @@ func writeBase(ctx context.Context, k Kernel, mods []Module, built, busybox, dir
 	if err := a.tree("/lib/modules/"+k.Release, modDir); err != nil {
 		return err
 	}
-	if err := addBusybox(ctx, a, busybox); err != nil {
+	if err := addBusybox(ctx, a, tools.busybox); err != nil {
+		return err
+	}
+	if err := addModprobe(a, tools.kmod); err != nil {
 		return err
 	}
 	out, err := os.Create(filepath.Join(dir, baseFile))
@@ -131,7 +155,20 @@ func addBusybox(ctx context.Context, a *archive, busybox string) error {
 			a.symlink(p, "/bin/busybox")
 		}
 	}
-	// What the kernel calls when it wants a module.
-	a.symlink("/sbin/modprobe", "/bin/busybox")
+	return nil
+}
+
+// addModprobe adds what the kernel calls when it wants a module: the modprobe
+// that hosts have, for it has ideas of its own of what modprobe.d means.
+func addModprobe(a *archive, kmod string) error {
+	p, err := newPayload()
+	if err != nil {
+		return err
+	}
+	p.archive = a
+	if err := p.program("/bin/kmod", kmod); err != nil {
+		return err
+	}
+	a.symlink("/sbin/modprobe", "/bin/kmod")
 	return nil
 }

@@ -75,7 +75,8 @@ func (r *reaper) modprobe(name string) error {
 		return err
 	}
 	defer null.Close()
-	_, done, err := r.start("/sbin/modprobe", []string{"modprobe", name}, &syscall.ProcAttr{
+	// Busybox's starts several times as fast as the real one.
+	_, done, err := r.start("/bin/busybox", []string{"modprobe", name}, &syscall.ProcAttr{
 		Env: []string{"PATH=/bin:/sbin"}, Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
 	})
 	if err != nil {
