@@ -25,6 +25,7 @@ type Config struct {
 	ICount       bool
 	Accel        Accel         // "" is the best that works here
 	Append       []string      // kernel arguments
+	GDB          string        // where QEMU's debugger stub listens: a port of 127.0.0.1 or a socket's path
 	Timeout      time.Duration // of the command; 0 is the default
 	Add          []string      // SRC or SRC:DST
 	RDMAUserland bool
@@ -50,6 +51,17 @@ const (
 	testGrace    = 90 * time.Second // beyond a Go test's own time-out
 )
 
+// debugTime is every deadline of a VM that a person may have stopped in gdb.
+const debugTime = 12 * time.Hour
+
+// limit is a deadline of the machine itself.
+func (c Config) limit(accel Accel, d time.Duration) time.Duration {
+	if c.GDB != "" {
+		return debugTime
+	}
+	return accel.Scale(d)
+}
+
 // plan is a Config made concrete.
 type plan struct {
 	spec     wire.Spec
@@ -64,7 +76,7 @@ func (c Config) deadline(accel Accel, test time.Duration) time.Duration {
 	if c.Timeout > 0 {
 		return c.Timeout
 	}
-	d := accel.Scale(commandTime)
+	d := c.limit(accel, commandTime)
 	if test > 0 {
 		d = max(d, test+testGrace)
 	}
@@ -92,6 +104,11 @@ func (c Config) prepare(p *payload, root string, k Kernel, accel Accel) (*plan, 
 	}
 	if c.RDMAUserland {
 		if err := p.rdmaUserland(); err != nil {
+			return nil, err
+		}
+	}
+	if c.GDB != "" {
+		if err := p.gdbSymbols(root); err != nil {
 			return nil, err
 		}
 	}
@@ -205,6 +222,10 @@ func fillInitramfs(f *os.File, base string, p *payload) error {
 // Run runs the command in a VM and returns its status. The error is a
 // *LostError, *DeadlineError or *SplatError when the VM is to blame.
 func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.Status, error) {
+	gdb, err := gdbDevice(c.GDB)
+	if err != nil {
+		return wire.Status{}, err
+	}
 	k, err := f.Fetch(ctx, c.Kernel)
 	if err != nil {
 		return wire.Status{}, err
@@ -238,6 +259,7 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 	if err != nil {
 		return wire.Status{}, err
 	}
+	pl.spec.Env = append(pl.spec.Env, modulesVar+"="+built)
 	if err := p.spec(pl.spec); err != nil {
 		return wire.Status{}, err
 	}
@@ -246,6 +268,6 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 		return wire.Status{}, err
 	}
 	defer initrd.Close()
-	m := machine{accel: accel, smp: c.SMP, memory: c.Memory, kernel: k.Image(), kargs: c.Append}
+	m := machine{accel: accel, smp: c.SMP, memory: c.Memory, kernel: k.Image(), kargs: c.Append, gdb: gdb}
 	return runVM(ctx, m, initrd, pl, c)
 }

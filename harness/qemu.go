@@ -43,6 +43,7 @@ type machine struct {
 	initrd  int // 0 for none
 	serials []int
 	kargs   []string
+	gdb     string // device for the debugger stub; "" for none
 }
 
 // qemuArgs is the command line after the program's name.
@@ -64,6 +65,9 @@ func qemuArgs(m machine) []string {
 		id := fmt.Sprintf("serial%d", i)
 		args = append(args, "-chardev", fmt.Sprintf("socket,id=%s,fd=%d", id, fd), "-serial", "chardev:"+id)
 	}
+	if m.gdb != "" {
+		args = append(args, "-gdb", m.gdb)
+	}
 	if m.initrd != 0 {
 		args = append(args, "-initrd", fmt.Sprintf("/proc/self/fd/%d", m.initrd))
 	}
@@ -76,6 +80,10 @@ func kernelArgs(m machine) []string {
 		"console=ttyS0", // the log is evidence: never quiet
 		"panic=-1",      // with -no-reboot, a panic ends QEMU at once
 		"oops=panic",    // nothing after an oops can be believed
+	}
+	if m.gdb != "" {
+		// Symbols are where the kernel was linked to be.
+		args = append(args, "nokaslr")
 	}
 	if m.accel != KVM {
 		// The kernel gives its timer a few milliseconds of real time to

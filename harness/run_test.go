@@ -37,6 +37,10 @@ func TestQEMUArgs(t *testing.T) {
 			"icount", machine{accel: ICount, smp: 1, memory: 512, kernel: "/k"},
 			common + "-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -kernel /k -append console=ttyS0 panic=-1 oops=panic no_timer_check",
 		},
+		{
+			"gdb", machine{accel: KVM, smp: 1, memory: 512, kernel: "/k", gdb: "tcp:127.0.0.1:1234"},
+			common + "-accel kvm -smp 1 -gdb tcp:127.0.0.1:1234 -kernel /k -append console=ttyS0 panic=-1 oops=panic nokaslr",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,6 +71,38 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestDebuggedHasTime(t *testing.T) {
+	c := Config{GDB: "1234"}
+	if got := c.deadline(TCG, time.Second); got != debugTime {
+		t.Errorf("the command's deadline is %v, want %v", got, debugTime)
+	}
+	if got := c.limit(KVM, bootTime); got != debugTime {
+		t.Errorf("the boot's limit is %v, want %v", got, debugTime)
+	}
+	c.Timeout = time.Minute
+	if got := c.deadline(TCG, 0); got != time.Minute {
+		t.Errorf("the command's deadline is %v, as asked it is 1m", got)
+	}
+}
+
+func TestGDBDevice(t *testing.T) {
+	tests := []struct{ where, want, err string }{
+		{"", "", ""},
+		{"1234", "tcp:127.0.0.1:1234", ""},
+		{"/tmp/gdb.sock", "unix:/tmp/gdb.sock,server=on,wait=off", ""},
+		{"0", "", "--gdb 0: want a port, 1 to 65535, or the path of a socket, with a /"},
+		{"65536", "", "--gdb 65536: want a port, 1 to 65535, or the path of a socket, with a /"},
+		{"gdb.sock", "", "--gdb gdb.sock: want a port, 1 to 65535, or the path of a socket, with a /"},
+		{"/a,b", "", "--gdb /a,b: a path without a comma is wanted, QEMU splits its options there"},
+	}
+	for _, tt := range tests {
+		got, err := gdbDevice(tt.where)
+		if got != tt.want || tt.err == "" && err != nil || tt.err != "" && (err == nil || err.Error() != tt.err) {
+			t.Errorf("%q: %q, %v; want %q, %q", tt.where, got, err, tt.want, tt.err)
+		}
 	}
 }
 

@@ -141,7 +141,7 @@ func (v *vm) verdict(st *wire.Status, err error) (wire.Status, error) {
 // watch follows the VM until it has ended or its time is up. The status is nil
 // if the command's is not known.
 func (v *vm) watch(ctx context.Context, accel Accel, pl *plan, c Config) (*wire.Status, error) {
-	limit, what := time.NewTimer(accel.Scale(bootTime)), "the guest did not boot in time"
+	limit, what := time.NewTimer(c.limit(accel, bootTime)), "the guest did not boot in time"
 	defer limit.Stop()
 	var st *wire.Status
 	var signals <-chan os.Signal // c.Signals while the command runs
@@ -166,7 +166,7 @@ func (v *vm) watch(ctx context.Context, accel Accel, pl *plan, c Config) (*wire.
 				v.payload.startStdin()
 			case e.Status != nil:
 				st, signals, what = e.Status, nil, "the guest did not power off"
-				limit.Reset(accel.Scale(powerOffTime))
+				limit.Reset(c.limit(accel, powerOffTime))
 			case e.Failed != "":
 				return nil, v.lost("init: " + e.Failed)
 			}
@@ -194,6 +194,9 @@ func (v *vm) gone(st *wire.Status) (*wire.Status, error) {
 	}
 	if st == nil {
 		return nil, v.lost("QEMU ended before the command's status came")
+	}
+	if err := v.payload.err(); err != nil {
+		return st, err // nobody read what followed
 	}
 	if !v.payload.complete() {
 		return st, v.lost("the command's output was cut short")
