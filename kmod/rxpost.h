@@ -585,6 +585,8 @@ int rxpost_put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
 
 /* netlink.c: the family */
 extern struct genl_family rxpost_nl_family;
+struct rxpost_receiver *rxpost_find_receiver(const struct rxpost_ask *ask,
+					     int id_attr, int name_attr);
 int rxpost_netlink_init(void);
 void rxpost_netlink_exit(void);
 
