@@ -66,7 +66,7 @@ func queueFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 // pollFlags adds how completions are taken.
 func pollFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 	optionVar(fs, &cfg.Pollers, "pollers", "count",
-		"poller threads, each with its own CQ, 1 to 16 (default 1); fixed", parseCount)
+		"poller threads, each with its own CQ, 1 to 16 (default: as few as max-conns needs); fixed", parseCount)
 	fs.Var(&listFlag[uint32]{&cfg.CPUs, "cpus", parseCPU}, "cpu",
 		"CPUs of the pollers, like 0,1, taken in turn; any lets them run anywhere (default any)")
 	optionVar(fs, &cfg.PollMode, "poll", "mode",
@@ -80,7 +80,7 @@ func pollFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 // connFlags adds who may connect, what a sender is told, and how it ends.
 func connFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 	optionVar(fs, &cfg.MaxConns, "max-conns", "count",
-		"connections admitted at once, 1 to 1024 (default: 128, or as many as fit the CQ and the memory bound); fixed", parseCount)
+		"connections admitted at once, 1 to 1024 (default: 128, or fewer where memory or the CQs allow fewer); fixed", parseCount)
 	fs.Var(&listFlag[netip.Prefix]{&cfg.Allow, "prefixes", parsePrefix}, "allow",
 		"who may connect, like 10.9.0.0/24; with commas or again for more; any is everybody (default any)")
 	optionVar(fs, &cfg.IdleTimeout, "idle-timeout", "time",
