@@ -21,9 +21,9 @@ const (
 	// retryTime is how long a run takes to find out for itself that its peer is
 	// gone: seven retries of the RDMA CM's time-out of one to two seconds.
 	retryTime = 20 * time.Second
-	// flowing is how many messages of each run make it a flow: its first
-	// fill is used up and receives are being posted anew.
-	flowing = 300
+	// aFlow is how many messages of each run make it a flow: its first fill is
+	// used up and receives are being posted anew.
+	aFlow = 300
 )
 
 // bounded runs do and fails the test at once if it is not done by the limit: a
@@ -83,6 +83,13 @@ func (r *rig) launch(n int, cfg ctl.RunConfig) *traffic {
 func (r *rig) flow(n int) *traffic {
 	r.t.Helper()
 	tr := r.launch(n, ctl.RunConfig{})
+	r.flowing(n)
+	return tr
+}
+
+// flowing waits until r0 has n connections whose messages keep coming.
+func (r *rig) flowing(n int) {
+	r.t.Helper()
 	r.must("traffic on every connection", func() error {
 		conns, err := r.ctl.Conns(r.ctx, "r0")
 		if err != nil {
@@ -90,7 +97,7 @@ func (r *rig) flow(n int) *traffic {
 		}
 		busy := 0
 		for _, c := range conns {
-			if c.State == ctl.ConnStateLive && c.Counters.Messages >= flowing {
+			if c.State == ctl.ConnStateLive && c.Counters.Messages >= aFlow {
 				busy++
 			}
 		}
@@ -99,16 +106,16 @@ func (r *rig) flow(n int) *traffic {
 		}
 		return nil
 	})
-	return tr
 }
 
 // ended waits until all runs are done and checks that each ended with one of
 // these sentences and an account that adds up. It closes the socket.
-func (tr *traffic) ended(sentences ...string) {
+func (tr *traffic) ended(sentences ...string) done {
 	t := tr.r.t
 	t.Helper()
 	ctx, cancel := context.WithTimeout(tr.r.ctx, retryTime+slack)
 	defer cancel()
+	var all done
 	for _, id := range tr.runs {
 		run, err := tr.client.WaitRun(ctx, id)
 		if err != nil {
@@ -122,8 +129,30 @@ func (tr *traffic) ended(sentences ...string) {
 		if run.Errno == nil || !slices.Contains(sentences, run.Reason) {
 			t.Errorf("run %d ended with %q, error %v", id, run.Reason, run.Errno)
 		}
+		all = append(all, run)
 	}
 	tr.vanish()
+	return all
+}
+
+// done is runs that are.
+type done []ctl.Run
+
+// received checks a receiver's last ledger against what its senders know. What
+// was acknowledged to them has arrived, so no teardown may lose its completion.
+func (d done) received(t *testing.T, l ctl.Ledger) {
+	t.Helper()
+	var acknowledged, posted uint64
+	for _, run := range d {
+		acknowledged += run.Completed
+		posted += run.Posted
+	}
+	if l.Completed < acknowledged || l.Completed > posted {
+		t.Errorf("%d sends posted, %d acknowledged: ledger %+v", posted, acknowledged, l)
+	}
+	if l.Failed != 0 || l.Reclaimed != 0 || l.Posted != l.Completed+l.Flushed {
+		t.Errorf("ledger: %+v", l)
+	}
 }
 
 // vanish closes the socket: the peers of the connections die.

@@ -178,7 +178,7 @@ func (r *rig) atBaseline() {
 func (r *rig) eventually(what string, check func() error) bool {
 	r.t.Helper()
 	deadline := time.After(settleTime)
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		err := check()

@@ -174,8 +174,16 @@ func (r *rig) listen() listen {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { w.Close() })
+	r.t.Cleanup(func() { _ = w.Close() }) // it may be closed already
 	return listen{r, w}
+}
+
+// close ends the listening before the test ends.
+func (l listen) close() {
+	l.r.t.Helper()
+	if err := l.w.Close(); err != nil {
+		l.r.t.Error(err)
+	}
 }
 
 func (l listen) next(typ ctl.EventType) ctl.Event {

@@ -31,16 +31,17 @@ func (r *rig) sendSize(size uint32, count uint64) ctl.Run {
 // its send failed: that must not pass for the cause, however late the poller
 // looks.
 func TestMessageLargerThanSlot(t *testing.T) {
+	const times = 10
 	r := newRig(t)
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{SlotSize: ptr(uint32(slotBytes)), Sink: ptr(ctl.SinkVerify)})
 	good := r.flow(1)
-	for range rounds {
+	for range times {
 		r.oversize(events)
 	}
-	r.advance(flowing)
+	r.advance(aFlow)
 	rcv := r.receiver()
-	if c := rcv.Counters; c.Damaged+c.Gaps+c.Repeats+c.Unrecognised != 0 || rcv.Ledger.Failed != rounds || rcv.Conns != 1 {
+	if c := rcv.Counters; c.Damaged+c.Gaps+c.Repeats+c.Unrecognised != 0 || rcv.Ledger.Failed != times || rcv.Conns != 1 {
 		t.Errorf("receiver: %+v", rcv)
 	}
 	good.vanish()
