@@ -35,13 +35,20 @@ func where(addr, port string) []string {
 	return []string{addr, listenAddr.Addr().String(), port, strconv.Itoa(int(listenAddr.Port()))}
 }
 
-// debianClient starts rdma_client and waits for its message.
-func (r *rig) debianClient() *exec.Cmd {
+// startDebianClient starts rdma_client.
+func (r *rig) startDebianClient() *exec.Cmd {
 	r.t.Helper()
 	cmd, _ := r.foreign("rdma_client", where("-s", "-p")...)
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
+	return cmd
+}
+
+// debianClient starts rdma_client and waits for its message, r0's first.
+func (r *rig) debianClient() *exec.Cmd {
+	r.t.Helper()
+	cmd := r.startDebianClient()
 	r.await("one message", func() bool { return r.receiver().Counters.Messages == 1 })
 	return cmd
 }

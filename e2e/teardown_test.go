@@ -16,6 +16,8 @@ import (
 const (
 	rounds   = 50
 	peerLeft = "the peer closed the connection"
+
+	smallDepth, smallSlot = 64, 512
 )
 
 // minute is a drain-timeout that no teardown here may need: all bounds are far
@@ -29,7 +31,7 @@ func connsOf(round int) int { return 1 + round%2*3 }
 // queues are used up several times.
 func (r *rig) addSmall(cfg ctl.ReceiverConfig) {
 	r.t.Helper()
-	cfg.Depth, cfg.SlotSize, cfg.MaxConns = ptr(uint32(64)), ptr(uint32(512)), ptr(uint32(8))
+	cfg.Depth, cfg.SlotSize, cfg.MaxConns = ptr(uint32(smallDepth)), ptr(uint32(smallSlot)), ptr(uint32(8))
 	r.add(cfg)
 }
 
