@@ -29,11 +29,14 @@ func (r *rig) floods(n int, cfg ctl.RunConfig) []endless {
 	return all
 }
 
-// stopAll ends runs and returns how many messages they sent.
+// stopAll ends runs, all at once, and returns how many messages they sent.
 func stopAll(all []endless) uint64 {
+	for _, e := range all {
+		e.halt()
+	}
 	var sent uint64
 	for _, e := range all {
-		sent += e.stop().Posted
+		sent += e.wait().Posted
 	}
 	return sent
 }

@@ -49,8 +49,14 @@ type rawPeer struct {
 // dialRaw makes a peer that knows the way to the rig's address.
 func dialRaw(t *testing.T) *rawPeer {
 	t.Helper()
+	return dialRawPort(t, listenAddr.Port())
+}
+
+// dialRawPort is dialRaw for another port.
+func dialRawPort(t *testing.T, port uint16) *rawPeer {
+	t.Helper()
 	p := openRaw(t)
-	req := append(make([]byte, sockaddrIn6), sockaddr(listenAddr.Port())...)
+	req := append(make([]byte, sockaddrIn6), sockaddr(port)...)
 	req = append(req, p.name()...)
 	p.ask(ucmResolveIP, binary.NativeEndian.AppendUint32(req, 2000), 0, 0)
 	p.expect(cmAddrResolved)

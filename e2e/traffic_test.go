@@ -35,9 +35,21 @@ func (r *rig) flood(cfg ctl.RunConfig) endless {
 // stop ends the run in order: all it posted must have been acknowledged.
 func (e endless) stop() ctl.Run {
 	e.r.t.Helper()
+	e.halt()
+	return e.wait()
+}
+
+// halt asks the run to end.
+func (e endless) halt() {
+	e.r.t.Helper()
 	if err := e.r.ctl.StopRun(e.r.ctx, e.id); err != nil {
 		e.r.t.Fatal(err)
 	}
+}
+
+// wait is the rest of stop.
+func (e endless) wait() ctl.Run {
+	e.r.t.Helper()
 	run, err := e.r.ctl.WaitRun(e.r.ctx, e.id)
 	if err != nil {
 		e.r.t.Fatal(err)

@@ -1,0 +1,226 @@
+package e2e
+
+// This file owns crowds: as many connections as a receiver takes, more than it
+// takes, and peers that connect and vanish.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rxpost/rxpost/ctl"
+)
+
+const (
+	crowd   = 128 // connections a receiver takes by default
+	callers = 200 // those that want to
+)
+
+// addCrowd makes a receiver for a crowd.
+func (r *rig) addCrowd() {
+	r.t.Helper()
+	r.add(ctl.ReceiverConfig{
+		Depth: ptr(uint32(32)), SlotSize: ptr(uint32(512)), MaxConns: ptr(uint32(crowd)),
+		Pollers: ptr(uint32(2)), Sink: ptr(ctl.SinkVerify), DrainTimeout: minute,
+	})
+}
+
+// held starts n runs that connect and wait. It returns them connected, or done
+// if they were not let in.
+func (r *rig) held(n int, count uint64) []ctl.Run {
+	r.t.Helper()
+	ids := make([]uint32, n)
+	for i := range ids {
+		ids[i] = r.start(ctl.RunConfig{Count: &count, InFlight: ptr(uint32(16)), Hold: true})
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, settleTime)
+	defer cancel()
+	runs, err := r.ctl.ReadyRuns(ctx, ids...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return runs
+}
+
+// release lets runs that are held begin, all at once.
+func (r *rig) release() {
+	r.t.Helper()
+	if err := r.ctl.ReleaseRuns(r.ctx); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// sentAll waits until runs are done; each must have sent all it was to send.
+func (r *rig) sentAll(runs []ctl.Run) {
+	r.t.Helper()
+	ids := make([]uint32, len(runs))
+	for i, run := range runs {
+		ids[i] = run.ID
+	}
+	runs, err := r.ctl.WaitRuns(r.ctx, ids...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, run := range runs {
+		if run.Err() != nil || run.Completed != run.Count {
+			r.t.Errorf("run %d: sent %d of %d: %v", run.ID, run.Completed, run.Count, run.Err())
+		}
+	}
+}
+
+// fair waits until r0's connections had share messages each, on average, and
+// checks that none had less than half of the mean. All began together, and each
+// will have had count in the end: to read that would prove nothing.
+func (r *rig) fair(share, count uint64) {
+	r.t.Helper()
+	r.advance(crowd * share)
+	var total uint64
+	var had []uint64
+	for _, c := range r.conns() {
+		had = append(had, c.Counters.Messages)
+		total += c.Counters.Messages
+	}
+	mean := total / crowd
+	r.t.Logf("messages by connection: %d to %d, mean %d", slices.Min(had), slices.Max(had), mean)
+	if len(had) != crowd || slices.Max(had) == count {
+		r.t.Errorf("%d connections, of which one is done", len(had))
+	}
+	if slices.Min(had) < mean/2 {
+		r.t.Errorf("one connection had %d messages, the mean is %d", slices.Min(had), mean)
+	}
+}
+
+func TestCrowdIsServedFairly(t *testing.T) {
+	const count, share = 600, 100
+	r := newRig(t)
+	r.addCrowd()
+	runs := r.held(crowd, count)
+	r.release()
+	r.fair(share, count)
+	r.sentAll(runs)
+	rcv := r.alone()
+	r.intact(rcv.Counters, crowd*count)
+	r.posted(rcv)
+	if c := rcv.Counters; c.Accepted != crowd || c.Rejected != 0 {
+		t.Errorf("accepted %d, rejected %d", c.Accepted, c.Rejected)
+	}
+	r.deleteSoon()
+}
+
+// tally counts r0's events by type until its end. Those that were lost on the
+// way are in lost.
+func (l listen) tally() (seen map[ctl.EventType]uint64, lost uint64, err error) {
+	seen = map[ctl.EventType]uint64{}
+	for {
+		ev, err := l.w.Next()
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case ev.Type == ctl.EventTypeLost && ev.Count == 0:
+			return nil, 0, errors.New("the listener was too slow")
+		case ev.Type == ctl.EventTypeLost:
+			lost += ev.Count
+		case ev.ReceiverName == "r0":
+			seen[ev.Type]++
+		}
+		if ev.Type == ctl.EventTypeReceiverGone {
+			return seen, lost, nil
+		}
+	}
+}
+
+// Two hundred want to connect at once. Those that cannot are told why, and those
+// that can work.
+func TestMoreThanMaxConnsAtOnce(t *testing.T) {
+	const count = 50
+	r := newRig(t)
+	r.addCrowd()
+	events := r.listen()
+	told := make(chan error, 1)
+	go func() {
+		seen, lost, err := events.tally()
+		rejected := seen[ctl.EventTypeConnRejected]
+		if err == nil && (rejected+lost < callers-crowd || rejected > callers-crowd) {
+			err = fmt.Errorf("%d rejections told and %d events lost, of %d", rejected, lost, callers-crowd)
+		}
+		told <- err
+	}()
+
+	in := r.letIn(r.held(callers, count))
+	var rcv ctl.Receiver
+	r.await("all connects decided", func() bool {
+		rcv = r.receiver()
+		return rcv.Counters.Accepted+rcv.Counters.Rejected >= callers
+	})
+	if c := rcv.Counters; rcv.Conns != crowd || c.Accepted != crowd || c.Rejected != callers-crowd {
+		t.Errorf("%d connections, accepted %d, rejected %d", rcv.Conns, c.Accepted, c.Rejected)
+	}
+	r.release()
+	r.sentAll(in)
+	r.intact(r.alone().Counters, crowd*count)
+	r.deleteSoon()
+	if err := <-told; err != nil {
+		t.Error(err)
+	}
+}
+
+// letIn returns which runs are connected; the others must have been told why
+// they are not.
+func (r *rig) letIn(runs []ctl.Run) (in []ctl.Run) {
+	r.t.Helper()
+	reasons := map[string]int{}
+	for _, run := range runs {
+		if run.State != ctl.RunStateDone {
+			in = append(in, run)
+			continue
+		}
+		reasons[run.Reason]++
+		if run.Posted != 0 || !errors.Is(run.Err(), syscall.ECONNREFUSED) {
+			r.t.Errorf("run: %+v", run)
+		}
+	}
+	want := map[string]int{
+		fmt.Sprintf("10.9.0.1:7471 refused the connection: all %d connections are taken", crowd): callers - crowd,
+	}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		r.t.Errorf("rejected (-want +got):\n%s", diff)
+	}
+	return in
+}
+
+// Peers that connect and vanish, at each step of a connection: they leave
+// nothing, and all places are free again.
+func TestConnectAndVanish(t *testing.T) {
+	steps := []struct {
+		what string
+		step func(*rawPeer)
+	}{
+		{"asked", func(*rawPeer) {}},
+		{"answered", func(p *rawPeer) { p.expect(cmConnectResponse) }},
+		{"established", (*rawPeer).establish},
+	}
+	r := newRig(t)
+	r.addCrowd()
+	for i := range callers {
+		p := dialRaw(t)
+		p.connect(nil)
+		steps[i%len(steps)].step(p)
+		p.die()
+	}
+	rcv := r.alone()
+	if l := rcv.Ledger; l.Completed+l.Failed+l.Reclaimed != 0 || l.Posted != l.Flushed {
+		t.Errorf("ledger: %+v", l)
+	}
+	r.nothingHeld()
+	// A place that was lost would be missed now.
+	runs := r.held(crowd, 20)
+	r.release()
+	r.sentAll(runs)
+	r.intact(r.alone().Counters, crowd*20)
+	r.deleteSoon()
+}
