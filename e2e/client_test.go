@@ -98,6 +98,25 @@ func TestDebianClientKilled(t *testing.T) {
 	r.deleteSoon()
 }
 
+// From a receiver that answers it has what it wants, and ends well.
+func TestDebianClientIsAnswered(t *testing.T) {
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
+	client, out := r.foreign("rdma_client", where("-s", "-p")...)
+	bounded(t, "rdma_client", settleTime, client.Run)
+	if want := "rdma_client: end 0\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("rdma_client says %q, want %q", out, want)
+	}
+	rcv := r.alone()
+	if c := rcv.Counters; c.Messages != 1 || c.Bytes != 16 || c.Accepted != 1 {
+		t.Errorf("counters: %+v", c)
+	}
+	if l := rcv.Sends; l == nil || l.Posted != 1 || l.Completed != 1 || l.Outstanding != 0 {
+		t.Errorf("answers: %+v", l)
+	}
+	r.deleteSoon()
+}
+
 // A hundred connections of one process: all are served, and all end in order,
 // each of whose receives is flushed.
 func TestCMTime(t *testing.T) {

@@ -30,8 +30,8 @@ func (r *rig) addCrowd() {
 	})
 }
 
-// held starts n runs that connect and wait. It returns them connected, or done
-// if they were not let in.
+// held starts n runs that connect and wait. It returns them connected, or
+// ending if they were not let in.
 func (r *rig) held(n int, count uint64) []ctl.Run {
 	r.t.Helper()
 	ids := make([]uint32, n)
@@ -175,9 +175,13 @@ func (r *rig) letIn(runs []ctl.Run) (in []ctl.Run) {
 	r.t.Helper()
 	reasons := map[string]int{}
 	for _, run := range runs {
-		if run.State != ctl.RunStateDone {
+		if run.State == ctl.RunStateReady {
 			in = append(in, run)
 			continue
+		}
+		run, err := r.ctl.WaitRun(r.ctx, run.ID)
+		if err != nil {
+			r.t.Fatal(err)
 		}
 		reasons[run.Reason]++
 		if run.Posted != 0 || !errors.Is(run.Err(), syscall.ECONNREFUSED) {

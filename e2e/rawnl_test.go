@@ -16,12 +16,35 @@ import (
 
 // Numbers of the ABI, from kmod/uapi.
 const (
+	cmdReceiverGet = 1
 	cmdReceiverNew = 2
-	attrName       = 3
-	attrAddr       = 6
-	attrPort       = 7
-	attrDepth      = 8
-	attrRunReason  = 24
+	cmdReceiverSet = 3
+	cmdReceiverDel = 4
+	cmdConnGet     = 5
+	cmdStatsGet    = 6
+	cmdInfoGet     = 7
+	cmdEvent       = 8
+
+	attrID      = 2
+	attrName    = 3
+	attrAddr    = 6
+	attrPort    = 7
+	attrDepth   = 8
+	attrSegment = 32
+	attrCPU     = 35
+	attrAllow   = 36
+
+	attrConnReceiverID  = 2
+	attrStatsReceiverID = 2
+	attrInfoABI         = 2
+
+	cmdRunGet  = 1
+	cmdRunNew  = 2
+	cmdRunStop = 3
+
+	attrRunID     = 2
+	attrRunSize   = 5
+	attrRunReason = 24
 )
 
 func dialGenl(t *testing.T) *genetlink.Conn {
