@@ -31,7 +31,7 @@ func (f *Fetcher) Base(ctx context.Context, root string, k Kernel, built string)
 	if err != nil {
 		return "", err
 	}
-	sum, err := hashFiles(root, []string{"vm/modules.txt"}, k.Version, filepath.Base(built), tools.stamp, baseLayout)
+	sum, err := hashFiles(root, []string{"vm/modules.txt"}, k.id(), filepath.Base(built), tools.stamp, baseLayout)
 	if err != nil {
 		return "", err
 	}

@@ -22,6 +22,9 @@ type Kernel struct {
 	Root    string // the packages, unpacked
 }
 
+// id tells kernels apart, and builds for them.
+func (k Kernel) id() string { return k.Release + "_" + k.Version }
+
 // Image is the kernel to boot.
 func (k Kernel) Image() string { return filepath.Join(k.Root, "boot", "vmlinuz-"+k.Release) }
 
@@ -232,7 +235,10 @@ func insteadKey(name string, lock KernelLock) string {
 
 func aptKey(spec KernelSpec) string { return "apt-" + strings.Join(spec.Suites, "-") }
 
-func kernelKey(lock KernelLock) string { return filepath.Join("kernels", lock.Version) }
+// kernelKey has the release, too: a version of Debian's has several flavours.
+func kernelKey(lock KernelLock) string {
+	return filepath.Join("kernels", lock.Release+"_"+lock.Version)
+}
 
 func (f *Fetcher) say(format string, args ...any) {
 	if f.Progress != nil {

@@ -76,3 +76,19 @@ func TestRelocateHeaders(t *testing.T) {
 		}
 	}
 }
+
+// Flavours of one version share neither files nor builds.
+func TestFlavoursAreApart(t *testing.T) {
+	a := KernelLock{Release: "6.1.0-57-amd64", Version: "6.1.192-3"}
+	b := KernelLock{Release: "6.1.0-57-rt-amd64", Version: "6.1.192-3"}
+	if kernelKey(a) == kernelKey(b) {
+		t.Errorf("both are %s", kernelKey(a))
+	}
+	f := &Fetcher{Cache: &Cache{Dir: "/c"}}
+	work := func(l KernelLock) string {
+		return buildJob{kernel: f.kernel(KernelSpec{}, l), src: "/s"}.workKey()
+	}
+	if work(a) == work(b) {
+		t.Errorf("both are built in %s", work(a))
+	}
+}

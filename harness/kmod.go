@@ -61,11 +61,11 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 	if j.files, err = sourceFiles(j.src); err != nil {
 		return "", err
 	}
-	sum, err := hashFiles(j.src, j.files, k.Version, fmt.Sprint(b))
+	sum, err := hashFiles(j.src, j.files, k.id(), fmt.Sprint(b))
 	if err != nil {
 		return "", err
 	}
-	return f.Cache.Ensure(ctx, filepath.Join("kmod", k.Version+"-"+sum), func(dir string) error {
+	return f.Cache.Ensure(ctx, filepath.Join("kmod", k.id()+"-"+sum), func(dir string) error {
 		if b.NoBTF {
 			f.say("no pahole on this host: modules get no BTF")
 		}
@@ -78,7 +78,7 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 // undo each other's: two work trees of the project have one each.
 func (j buildJob) workKey() string {
 	tree := sha256.Sum256([]byte(j.src))
-	return filepath.Join("kmod-work", j.kernel.Version+j.suffix()+"-"+hex.EncodeToString(tree[:4]))
+	return filepath.Join("kmod-work", j.kernel.id()+j.suffix()+"-"+hex.EncodeToString(tree[:4]))
 }
 
 func (b Build) suffix() string {

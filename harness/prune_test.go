@@ -21,7 +21,7 @@ func pruneRig(t *testing.T) *Fetcher {
 	t.Helper()
 	return &Fetcher{Cache: testCache(t), Kernels: &Kernels{
 		Specs: []KernelSpec{{Name: "6.1", Suites: []string{"a", "b"}}},
-		Locks: map[string]KernelLock{"6.1": {Version: "6.1.1"}},
+		Locks: map[string]KernelLock{"6.1": {Release: "6.1", Version: "1"}},
 	}}
 }
 
@@ -64,8 +64,8 @@ func (f *Fetcher) pruned(t *testing.T, unused time.Duration) []string {
 
 func TestPrune(t *testing.T) {
 	everything := []string{
-		"accel/boot", "apt-a-b", "apt-c", "initramfs/1", "instead/6.1-6.1.0", "instead/6.1-6.1.1", "kernels/6.1.0",
-		"kernels/6.1.1", "kmod-work/6.1.1-x", "kmod/6.1.1-1", "source/6.1.0", "source/6.1.1", "tmp/build-1",
+		"accel/boot", "apt-a-b", "apt-c", "initramfs/1", "instead/6.1-0", "instead/6.1-1", "kernels/6.1_0",
+		"kernels/6.1_1", "kmod-work/6.1_1-x", "kmod/6.1_1-1", "source/0", "source/1", "tmp/build-1",
 	}
 	const day = 24 * time.Hour
 	tests := []struct {
@@ -74,15 +74,15 @@ func TestPrune(t *testing.T) {
 		want        []string
 	}{
 		{"of today", 23 * time.Hour, 0, nil},
-		{"of the day before", 25 * time.Hour, 0, []string{"accel/boot", "initramfs/1", "kmod/6.1.1-1", "tmp/build-1"}},
-		{"of last week", 8 * day, 0, []string{"accel/boot", "initramfs/1", "kmod-work/6.1.1-x", "kmod/6.1.1-1", "tmp/build-1"}},
+		{"of the day before", 25 * time.Hour, 0, []string{"accel/boot", "initramfs/1", "kmod/6.1_1-1", "tmp/build-1"}},
+		{"of last week", 8 * day, 0, []string{"accel/boot", "initramfs/1", "kmod-work/6.1_1-x", "kmod/6.1_1-1", "tmp/build-1"}},
 		{"of another month", 31 * day, 0, []string{
-			"accel/boot", "apt-c", "initramfs/1", "instead/6.1-6.1.0", "kernels/6.1.0", "kmod-work/6.1.1-x",
-			"kmod/6.1.1-1", "source/6.1.0", "tmp/build-1",
+			"accel/boot", "apt-c", "initramfs/1", "instead/6.1-0", "kernels/6.1_0", "kmod-work/6.1_1-x",
+			"kmod/6.1_1-1", "source/0", "tmp/build-1",
 		}},
 		{"as asked", 2 * time.Hour, time.Hour, []string{
-			"accel/boot", "apt-c", "initramfs/1", "instead/6.1-6.1.0", "kernels/6.1.0", "kmod-work/6.1.1-x",
-			"kmod/6.1.1-1", "source/6.1.0", "tmp/build-1",
+			"accel/boot", "apt-c", "initramfs/1", "instead/6.1-0", "kernels/6.1_0", "kmod-work/6.1_1-x",
+			"kmod/6.1_1-1", "source/0", "tmp/build-1",
 		}},
 		{"younger than asked", 2 * day, 3 * day, nil},
 	}
