@@ -14,6 +14,9 @@ func PollModes() []string { return pollModeNames() }
 // Sinks lists the names of all sinks.
 func Sinks() []string { return sinkNames() }
 
+// Opcodes lists the names of all opcodes.
+func Opcodes() []string { return opcodeNames() }
+
 // parseEnum finds name among names and returns its place.
 func parseEnum(kind string, names []string, name string) (uint32, error) {
 	if i := slices.Index(names, name); i >= 0 {

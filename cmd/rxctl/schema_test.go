@@ -32,7 +32,7 @@ func printed() map[string][]string {
 		"stats":       {"stats", "stats r0"},
 		"stats-watch": {"stats r0 --watch=1s"},
 		"link-show":   {"link show"},
-		"send":        {"send 10.9.0.1:7471"},
+		"send":        {"send 10.9.0.1:7471", "send 10.9.0.1:7471 --round-trip --qps 2"},
 		"monitor":     {"monitor"},
 		"version":     {"version"},
 	}
@@ -55,6 +55,7 @@ func full() *fakeClient {
 	quiet.IdleMS = nil
 	run := testRun()
 	run.Addr, run.Port, run.Device = r.Addr, r.Port, "rxe0"
+	run.Hold, run.RoundTrips = true, &ctl.RoundTrips{Answers: 1, Receives: testLedger()}
 	run.Errno, run.Reason = new(ctl.Errno(syscall.ENODEV)), "the device went"
 	event := ctl.Event{
 		Type: ctl.EventTypeReceiverGone, Time: time.Unix(1, 1), ReceiverID: 1, ReceiverName: "r0", Device: "rxe0",
@@ -62,7 +63,7 @@ func full() *fakeClient {
 		Mappings: new(uint64(0)), Count: 3,
 	}
 	return &fakeClient{
-		receivers: []ctl.Receiver{r, bare}, conns: []ctl.Conn{echo, quiet}, run: run,
+		receivers: []ctl.Receiver{r, bare}, conns: []ctl.Conn{echo, quiet}, run: run, rtt: []ctl.RTTBucket{{From: 1000, Count: 1}},
 		gone: event, events: []ctl.Event{event, {Type: ctl.EventTypeLost}},
 	}
 }
@@ -198,6 +199,7 @@ func TestSchemaEnums(t *testing.T) {
 		receiver.Properties["sink"]:               words[ctl.Sink](),
 		conn.Properties["state"]:                  words[ctl.ConnState](),
 		run.Properties["state"]:                   words[ctl.RunState](),
+		run.Properties["opcode"]:                  words[ctl.Opcode](),
 		target(set["monitor"]).Properties["type"]: words[ctl.EventType](),
 	} {
 		enum := target(name).Enum

@@ -43,7 +43,8 @@ Ctrl-C leaves at once; the kernel then stops what is left.`,
   rxctl send 10.9.0.1:7471 --qps 8 --duration 10s --rate 50k
   rxctl send 10.9.0.1:7471 --round-trip --in-flight 1 --count 100k
   rxctl send 10.9.0.1:7471 --op write-imm --size 0 --count 10`,
-		Args: oneArg("address"),
+		Args:              oneArg("address"),
+		ValidArgsFunction: onlyArg(env.completeListening),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if s.cfg.Addr, err = parseAddr(args[0]); err != nil {
 				return usageError{err}
@@ -65,6 +66,8 @@ Ctrl-C leaves at once; the kernel then stops what is left.`,
 		},
 	}
 	s.addFlags(cmd.Flags())
+	register(cmd, "op", completeWords(ctl.Opcodes()...))
+	register(cmd, "progress", completeWords("auto", "always", "never"))
 	return cmd
 }
 
