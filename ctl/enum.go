@@ -15,7 +15,7 @@ func PollModes() []string { return pollModeNames() }
 func Sinks() []string { return sinkNames() }
 
 // Opcodes lists the names of all opcodes.
-func Opcodes() []string { return opcodeNames() }
+func Opcodes() []string { return sendOpcodeNames() }
 
 // parseEnum finds name among names and returns its place.
 func parseEnum(kind string, names []string, name string) (uint32, error) {
