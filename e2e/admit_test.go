@@ -55,7 +55,7 @@ func TestAllowList(t *testing.T) {
 	// Who is in stays in.
 	r.set(ctl.ReceiverConfig{Allow: prefixes("10.9.0.0/32")})
 	r.rejectedRun(stranger)
-	r.advance(flowing)
+	r.advance(aFlow)
 	r.set(ctl.ReceiverConfig{Allow: prefixes("0.0.0.0/0")})
 	r.send(ctl.RunConfig{Count: ptr(uint64(10))})
 	r.set(ctl.ReceiverConfig{Allow: prefixes("10.9.0.0/31")})

@@ -37,7 +37,7 @@ func TestHoldAndLetGo(t *testing.T) {
 		t.Errorf("with all slots held: %+v", before)
 	}
 	r.set(ctl.ReceiverConfig{Hold: ptr(ctl.Microseconds(0))})
-	r.advance(3 * flowing)
+	r.advance(3 * aFlow)
 	if c := r.receiver().Counters; c.Gaps+c.Repeats+c.Damaged+c.Unrecognised != 0 || c.Messages < before.Messages {
 		t.Errorf("after: %+v", c)
 	}

@@ -99,13 +99,13 @@ func TestPollersCPUs(t *testing.T) {
 	if got := r.receiver().CPUs; len(got) != 1 || got[0] != 0 {
 		t.Errorf("CPUs: %v", got)
 	}
-	r.advance(flowing)
+	r.advance(aFlow)
 	r.set(ctl.ReceiverConfig{CPUs: &[]uint32{}})
 	r.pinned("0-1", "0-1", "0-1")
 	if got := r.receiver().CPUs; len(got) != 0 {
 		t.Errorf("CPUs: %v", got)
 	}
-	r.advance(flowing)
+	r.advance(aFlow)
 	for _, tt := range []refusal{
 		{"no such CPU", ctl.ReceiverConfig{CPUs: &[]uint32{0, 77}}, syscall.EINVAL, "CPU 77 is not online", "cpu"},
 		{"too many", ctl.ReceiverConfig{CPUs: ptr(make([]uint32, 17))}, syscall.E2BIG, "at most 16 CPUs, one a poller", "cpu"},
