@@ -96,7 +96,7 @@ func (r *rig) fair(share, count uint64) {
 }
 
 func TestCrowdIsServedFairly(t *testing.T) {
-	const count, share = 600, 100
+	const count, share = 1200, 400
 	r := newRig(t)
 	r.addCrowd()
 	runs := r.held(crowd, count)
