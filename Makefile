@@ -7,8 +7,8 @@ KERNELS := 6.1 6.12
 # Packages whose tests need no VM.
 UNITS    = $(shell $(GO) list ./... | grep -v /e2e$$)
 VERSION  = $(shell sed -n 's/^.define RXPOST_VERSION[^"]*"\(.*\)"/\1/p' kmod/wire.h)
-# What the e2e tests take into the VM: clients that nobody here wrote.
-E2E_VM  := $(addprefix --add /usr/bin/,rdma_client rping cmtime) --add-rdma-userland
+# What the e2e tests take into the VM: clients and a server that nobody here wrote.
+E2E_VM  := $(addprefix --add /usr/bin/,rdma_client rdma_server rping cmtime) --add-rdma-userland
 
 # The VM has no C library of its own: everything that goes in is static.
 export CGO_ENABLED = 0

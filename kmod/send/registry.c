@@ -21,7 +21,7 @@
 static unsigned int memory_limit_mb;
 module_param(memory_limit_mb, uint, 0644);
 MODULE_PARM_DESC(memory_limit_mb,
-		 "Most MiB of message buffers for all runs together; 0 (default) is a quarter of the machine's memory");
+		 "Most MiB of message buffers and work requests for all runs together; 0 (default) is a quarter of the machine's memory");
 
 /*
  * Protects rxps_runs, rxps_last_id, rxps_live, rxps_memory, rxps_kept and
