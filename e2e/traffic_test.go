@@ -172,7 +172,7 @@ func (r *rig) chains(before map[uint32]uint64) map[uint32]uint64 {
 	return more
 }
 
-// listen collects events; next waits for one of a type about r0.
+// listen collects events.
 type listen struct {
 	r *rig
 	w *ctl.Watcher
@@ -180,9 +180,7 @@ type listen struct {
 
 func (r *rig) listen() listen {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.ctx, 2*settleTime)
-	r.t.Cleanup(cancel)
-	w, err := r.ctl.Watch(ctx)
+	w, err := r.ctl.Watch(r.ctx)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -198,8 +196,12 @@ func (l listen) close() {
 	}
 }
 
+// next waits for the next event of a type, for no longer than things take to
+// settle; each event has that time anew.
 func (l listen) next(typ ctl.EventType) ctl.Event {
 	l.r.t.Helper()
+	late := time.AfterFunc(2*settleTime, func() { _ = l.w.Close() })
+	defer late.Stop()
 	for {
 		ev, err := l.w.Next()
 		if err != nil {
