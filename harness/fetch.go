@@ -164,7 +164,7 @@ func (f *Fetcher) withLists(ctx context.Context, spec KernelSpec, use func(*apt)
 // withApt calls use with the apt root of spec, which one process has at a time.
 func (f *Fetcher) withApt(ctx context.Context, spec KernelSpec, use func(*apt) error) error {
 	key := aptKey(spec)
-	lock, err := f.Cache.Lock(ctx, key)
+	lock, err := f.lock(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -238,6 +238,17 @@ func aptKey(spec KernelSpec) string { return "apt-" + strings.Join(spec.Suites, 
 // kernelKey has the release, too: a version of Debian's has several flavours.
 func kernelKey(lock KernelLock) string {
 	return filepath.Join("kernels", lock.Release+"_"+lock.Version)
+}
+
+// lock takes the lock named key, and says so when that takes a while: somebody
+// else is at it, or what is left of a build that was killed.
+func (f *Fetcher) lock(ctx context.Context, key string) (*Lock, error) {
+	l, err := f.Cache.tryLock(key)
+	if l != nil || err != nil {
+		return l, err
+	}
+	f.say("waiting for another process that works in %s", f.Cache.Path(key))
+	return f.Cache.Lock(ctx, key)
 }
 
 func (f *Fetcher) say(format string, args ...any) {

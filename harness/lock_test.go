@@ -118,6 +118,25 @@ func TestLockWaitsForContext(t *testing.T) {
 	l.Unlock()
 }
 
+// Whoever has to wait is told what for; whoever has not is told nothing.
+func TestWaitingIsSaid(t *testing.T) {
+	var said strings.Builder
+	f := &Fetcher{Cache: testCache(t), Progress: &said}
+	l, err := f.lock(t.Context(), "a/b")
+	if err != nil || said.Len() != 0 {
+		t.Fatalf("%v, said %q", err, &said)
+	}
+	defer l.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := f.lock(ctx, "a/b"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if want := "rxvm: waiting for another process that works in " + f.Cache.Path("a/b") + "\n"; said.String() != want {
+		t.Errorf("said %q, want %q", &said, want)
+	}
+}
+
 // A lock file that was removed is no lock: who waited for it must not run beside
 // who made a new one.
 func TestLockIsOnTheNamedFile(t *testing.T) {

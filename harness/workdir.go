@@ -22,7 +22,7 @@ const unfinished = ".unfinished"
 // buildIn builds the sources in the working copy work, which one process has
 // at a time, and copies the results to out.
 func (f *Fetcher) buildIn(ctx context.Context, j buildJob, key, out string) error {
-	lock, err := f.Cache.Lock(ctx, key)
+	lock, err := f.lock(ctx, key)
 	if err != nil {
 		return err
 	}
