@@ -87,7 +87,9 @@ func TestMergeRTT(t *testing.T) {
 
 func TestPercentile(t *testing.T) {
 	buckets := []RTTBucket{{10, 50}, {20, 40}, {30, 9}, {40, 1}}
-	for percent, want := range map[float64]time.Duration{0: 10, 1: 10, 50: 10, 50.1: 20, 90: 20, 90.5: 30, 99: 30, 99.9: 40, 100: 40} {
+	for percent, want := range map[float64]time.Duration{
+		0: 10, 1: 10, 50: 10, 50.1: 20, 90: 20, 90.5: 30, 99: 30, 99.9: 40, 100: 40,
+	} {
 		if got := Percentile(buckets, percent); got != want {
 			t.Errorf("P%v is %d, want %d", percent, got, want)
 		}

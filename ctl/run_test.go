@@ -138,7 +138,10 @@ func TestRunConfigEncode(t *testing.T) {
 		},
 		"flags": {
 			RunConfig{Addr: addr, RoundTrip: true, AnswerTimeout: new(Milliseconds(9)), Hold: true},
-			[]netlink.Attribute{{Type: attrSendRunRoundTrip, Length: 4}, u32(attrSendRunAnswerTimeoutMS, 9), {Type: attrSendRunHold, Length: 4}},
+			[]netlink.Attribute{
+				{Type: attrSendRunRoundTrip, Length: 4}, u32(attrSendRunAnswerTimeoutMS, 9),
+				{Type: attrSendRunHold, Length: 4},
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -122,7 +122,8 @@ func TestSendOpcodeRefused(t *testing.T) {
 		sentence string
 	}{
 		{ctl.RunConfig{RKey: u32(1)}, "rkey: only for send-inv, write, write-imm and read"},
-		{ctl.RunConfig{RemoteAddr: ptr(uint64(1)), Opcode: ptr(ctl.OpcodeSendInv)}, "remote-addr: only for write, write-imm and read"},
+		{ctl.RunConfig{RemoteAddr: ptr(uint64(1)), Opcode: ptr(ctl.OpcodeSendInv)},
+			"remote-addr: only for write, write-imm and read"},
 		{ctl.RunConfig{RoundTrip: true, Size: u32(31)}, "round-trip: size must be 32 at least, for a header"},
 		{ctl.RunConfig{RoundTrip: true, Opcode: ptr(ctl.OpcodeWrite)}, "round-trip: only for send, send-imm and send-inv"},
 		{ctl.RunConfig{AnswerTimeout: ptr(ctl.Milliseconds(100))}, "answer-timeout-ms: only with round-trip"},

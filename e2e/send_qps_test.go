@@ -100,7 +100,8 @@ func TestSendCrowd(t *testing.T) {
 	const runs, count = 128, 50
 	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Depth: u32(16), MaxConns: u32(runs)})
-	ids := r.hold(runs, ctl.RunConfig{Count: ptr(uint64(count)), InFlight: u32(16), ConnectTimeout: ptr(ctl.Milliseconds(60000))})
+	ids := r.hold(runs, ctl.RunConfig{Count: ptr(uint64(count)), InFlight: u32(16),
+		ConnectTimeout: ptr(ctl.Milliseconds(60000))})
 	r.ready(ids)
 	if rcv := r.receiver(); rcv.Conns != runs {
 		t.Errorf("%d connections, want %d", rcv.Conns, runs)
@@ -150,7 +151,8 @@ func TestSendQPsRefused(t *testing.T) {
 	if status != 1 || !strings.HasPrefix(out, "sent 300 messages ") {
 		t.Errorf("exit status %d, printed:\n%s", status, out)
 	}
-	if !strings.HasPrefix(stderr, "rxctl: QP ") || !strings.Contains(stderr, " of 4: 10.9.0.1:7471 refused the connection: ") || strings.Count(stderr, "\n") != 1 {
+	if !strings.HasPrefix(stderr, "rxctl: QP ") || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, " of 4: 10.9.0.1:7471 refused the connection: ") {
 		t.Errorf("stderr: %q", stderr)
 	}
 	r.intact(r.alone().Counters, 300)
@@ -182,7 +184,8 @@ func TestSendQPsInterrupted(t *testing.T) {
 	bounded(t, "end after Ctrl-C", slack, cmd.Wait)
 	c := r.alone().Counters
 	r.intact(c, c.Messages)
-	if !strings.Contains(out.String(), " over 4 QPs in ") || !strings.Contains(out.String(), "\n  ended: stopped by request\n") || stderr.String() != "" {
+	if !strings.Contains(out.String(), " over 4 QPs in ") || stderr.String() != "" ||
+		!strings.Contains(out.String(), "\n  ended: stopped by request\n") {
 		t.Errorf("%q, printed:\n%s", stderr.String(), out.String())
 	}
 	r.runsGone()

@@ -78,7 +78,8 @@ func TestSendReaches(t *testing.T) {
 			if run.Err() != nil || run.Completed != tt.count {
 				t.Errorf("completed %d of %d: %v", run.Completed, tt.count, run.Err())
 			}
-			run = r.reach(ctl.RunConfig{Opcode: &tt.op, Size: u32(64), Count: &tt.count, RemoteAddr: ptr(uint64(4096)), RKey: u32(0x1234)})
+			run = r.reach(ctl.RunConfig{Opcode: &tt.op, Size: u32(64), Count: &tt.count,
+				RemoteAddr: ptr(uint64(4096)), RKey: u32(0x1234)})
 			if run.Failed != 1 || run.Completed != 0 || run.Reason != refused {
 				t.Errorf("run without the key: %+v, want one failed and %q", run, refused)
 			}

@@ -195,7 +195,8 @@ func TestRoundTripCLI(t *testing.T) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 	args := strings.Fields("send " + listenAddr.String() + " --round-trip --in-flight 4 --count 500")
 	out, stderr, status := r.rxctl(args...)
-	if status != 0 || stderr != "" || !strings.Contains(out, "\n  answers: 500, missing 0, unmatched 0, damaged 0, foreign 0\n  round trip: min ") {
+	const whole = "\n  answers: 500, missing 0, unmatched 0, damaged 0, foreign 0\n  round trip: min "
+	if status != 0 || stderr != "" || !strings.Contains(out, whole) {
 		t.Errorf("exit status %d, %q, printed:\n%s", status, stderr, out)
 	}
 	out, stderr, status = r.rxctl(append(args, "-j")...)

@@ -75,20 +75,31 @@ func (s *sending) addFlags(fs *pflag.FlagSet) {
 	cfg := &s.cfg
 	fs.SortFlags = false
 	optionVar(fs, &cfg.Size, "size", "bytes", "bytes in a message, up to 1M (default 64)", parseSize)
-	optionVar(fs, &cfg.Count, "count", "messages", "messages to send on each QP; 0 is no limit (default 0)", parseCount64)
-	optionVar(fs, &cfg.Duration, "duration", "time", "time after which no more is sent; 0 is no limit (default 0)", parseMilliseconds)
+	optionVar(fs, &cfg.Count, "count", "messages",
+		"messages to send on each QP; 0 is no limit (default 0)", parseCount64)
+	optionVar(fs, &cfg.Duration, "duration", "time",
+		"time after which no more is sent; 0 is no limit (default 0)", parseMilliseconds)
 	optionVar(fs, &cfg.Batch, "batch", "sends", "sends posted in one call, 1 to 64 (default 16)", parseCount)
 	optionVar(fs, &cfg.InFlight, "in-flight", "sends",
-		"most sends posted and not yet acknowledged, or with --round-trip not yet answered, up to 4096, on each QP (default 128)", parseCount)
-	optionVar(fs, &cfg.Rate, "rate", "messages/s", "most messages per second on each QP; 0 is no limit (default 0)", parseCount64)
+		"most sends posted and not yet acknowledged, or with --round-trip not yet answered, up to 4096, "+
+			"on each QP (default 128)", parseCount)
+	optionVar(fs, &cfg.Rate, "rate", "messages/s",
+		"most messages per second on each QP; 0 is no limit (default 0)", parseCount64)
 	fs.Var(&number32{&s.qps}, "qps", "QPs to send on, each with a connection of its own, 1 to 1024")
-	fs.BoolVar(&cfg.RoundTrip, "round-trip", false, "have each message answered and measure the time until then; wants a size of 32 at least")
-	optionVar(fs, &cfg.AnswerTimeout, "answer-timeout", "time", "longest wait for any answer, with --round-trip (default 5s)", parseMilliseconds)
-	optionVar(fs, &cfg.Opcode, "op", "opcode", "send, send-imm, send-inv, write, write-imm or read (default send)", ctl.ParseOpcode)
-	optionVar(fs, &cfg.RemoteAddr, "remote-addr", "address", "peer's address for write, write-imm and read; 0x begins a hexadecimal one (default 0)", parseKey[uint64])
-	optionVar(fs, &cfg.RKey, "rkey", "key", "peer's key for write, write-imm, read and send-inv; 0x begins a hexadecimal one (default 0)", parseKey[uint32])
-	optionVar(fs, &cfg.ConnectTimeout, "connect-timeout", "time", "longest wait for the connection (default 5s)", parseMilliseconds)
-	optionVar(fs, &cfg.DrainTimeout, "drain-timeout", "time", "longest wait for outstanding sends at the end (default 5s)", parseMilliseconds)
+	fs.BoolVar(&cfg.RoundTrip, "round-trip", false,
+		"have each message answered and measure the time until then; wants a size of 32 at least")
+	optionVar(fs, &cfg.AnswerTimeout, "answer-timeout", "time",
+		"longest wait for any answer, with --round-trip (default 5s)", parseMilliseconds)
+	optionVar(fs, &cfg.Opcode, "op", "opcode",
+		"send, send-imm, send-inv, write, write-imm or read (default send)", ctl.ParseOpcode)
+	optionVar(fs, &cfg.RemoteAddr, "remote-addr", "address",
+		"peer's address for write, write-imm and read; 0x begins a hexadecimal one (default 0)", parseKey[uint64])
+	optionVar(fs, &cfg.RKey, "rkey", "key",
+		"peer's key for write, write-imm, read and send-inv; 0x begins a hexadecimal one (default 0)", parseKey[uint32])
+	optionVar(fs, &cfg.ConnectTimeout, "connect-timeout", "time",
+		"longest wait for the connection (default 5s)", parseMilliseconds)
+	optionVar(fs, &cfg.DrainTimeout, "drain-timeout", "time",
+		"longest wait for outstanding sends at the end (default 5s)", parseMilliseconds)
 	fs.StringVar(&s.show, "progress", s.show, "show progress: always, never, or auto: on a terminal")
 }
 

@@ -19,8 +19,10 @@ import (
 
 func TestSendOpcodeFlags(t *testing.T) {
 	f := &fakeClient{run: testRun()}
-	rxctl(t.Context(), f, strings.Fields("send 10.9.0.1:7471 --op write --remote-addr 0x1000 --rkey 0xffffffff")...).want(t, exitDone)
-	if *f.runs.Opcode != ctl.OpcodeWrite || *f.runs.RemoteAddr != 4096 || *f.runs.RKey != 0xffffffff || f.runs.Hold || f.runs.RoundTrip {
+	args := strings.Fields("send 10.9.0.1:7471 --op write --remote-addr 0x1000 --rkey 0xffffffff")
+	rxctl(t.Context(), f, args...).want(t, exitDone)
+	if *f.runs.Opcode != ctl.OpcodeWrite || *f.runs.RemoteAddr != 4096 || *f.runs.RKey != 0xffffffff ||
+		f.runs.Hold || f.runs.RoundTrip {
 		t.Errorf("request %+v is not what the flags say", f.runs)
 	}
 	for args, want := range map[string]string{
@@ -90,7 +92,8 @@ func TestRunsFailure(t *testing.T) {
 	}{
 		"none":  {[]ctl.Run{ok, ok}, ""},
 		"one":   {[]ctl.Run{ok, refused, ok}, "QP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
-		"kinds": {[]ctl.Run{errored, refused, errored}, "QPs 0, 2 of 3: 2 sends completed in error\nQP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
+		"kinds": {[]ctl.Run{errored, refused, errored}, "QPs 0, 2 of 3: 2 sends completed in error\n" +
+			"QP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
 		"many": {[]ctl.Run{refused, refused, refused, refused, refused, refused, refused, refused, refused, refused},
 			"QPs 0, 1, 2, 3, 4, 5, 6, 7 and 2 more of 10: 10.9.0.1:7471 refused the connection: full"},
 	} {
@@ -135,7 +138,8 @@ func TestSendRoundTrip(t *testing.T) {
 		t.Errorf("request %+v is not what the flags say", f.runs)
 	}
 	f.run.RoundTrips.Unanswered = 1
-	if r := rxctl(t.Context(), f, "send", "10.9.0.1:7471", "--round-trip"); r.status != exitFailed || !strings.Contains(r.stderr, "1 are missing") {
+	r = rxctl(t.Context(), f, "send", "10.9.0.1:7471", "--round-trip")
+	if r.status != exitFailed || !strings.Contains(r.stderr, "1 are missing") {
 		t.Errorf("exit status %d, stderr %q although an answer is missing", r.status, r.stderr)
 	}
 }
