@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/mdlayher/netlink"
@@ -89,10 +90,17 @@ func (c *Client) waitRuns(ctx context.Context, op string, ids []uint32, there fu
 	}
 	for {
 		// Asking first also covers a run that was there before we joined.
-		if err := w.ask(ctx, c); err != nil {
+		err := w.ask(ctx, c)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNotLoaded) {
+			// It is gone, which does not come before its last event.
+			if w.listen(ctx, sub, lastEvent) == nil {
+				return w.all(ids), nil
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
-		err := w.listen(ctx, sub)
+		err = w.listen(ctx, sub, recheck)
 		switch {
 		case err == nil:
 			return w.all(ids), nil
@@ -101,6 +109,9 @@ func (c *Client) waitRuns(ctx context.Context, op string, ids []uint32, there fu
 		}
 	}
 }
+
+// lastEvent is how long it takes to read an event that was sent already.
+const lastEvent = 100 * time.Millisecond
 
 // runWait is a wait for several runs.
 type runWait struct {
@@ -146,9 +157,9 @@ func (w runWait) ask(ctx context.Context, c *Client) error {
 // listen notes what events say until no run is missing. It does not ask: when it
 // was the module's unloading that ended the runs, nobody is left to answer. An
 // error that mustLook knows says that it is time to ask: an event may be lost, or
-// recheck has passed.
-func (w runWait) listen(ctx context.Context, sub *subscription) error {
-	deadline := time.Now().Add(recheck)
+// the time has passed.
+func (w runWait) listen(ctx context.Context, sub *subscription, within time.Duration) error {
+	deadline := time.Now().Add(within)
 	for len(w.missing) > 0 {
 		m, err := sub.next(ctx, deadline)
 		if err != nil {

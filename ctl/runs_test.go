@@ -117,6 +117,22 @@ func TestWaitRunsMissing(t *testing.T) {
 	})
 }
 
+// TestWaitRunsGone waits for a run that is gone when it is asked for: its module
+// is being unloaded. Its last event is there all the same.
+func TestWaitRunsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := newFake(t, crowd(t, map[uint32]RunState{3: RunStateSending}))
+		k.events <- fakeEvent{msg: message(t, cmdSendRunDone, encodeState(9, RunStateDone))}
+		runs, err := c.WaitRuns(t.Context(), 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs[0].ID != 9 || runs[0].State != RunStateDone {
+			t.Errorf("run: %+v", runs[0])
+		}
+	})
+}
+
 func TestReleaseRuns(t *testing.T) {
 	asked := 0
 	c, _ := newFake(t, genltest.CheckRequest(fakeSendFamilyID, cmdSendRunGo, netlink.Request|netlink.Acknowledge,
