@@ -162,7 +162,7 @@ func TestManyConnections(t *testing.T) {
 			r.sums()
 			events := r.listen()
 			sent := stopAll(all[:2])
-			r.othersGoOn(n - 2)
+			r.othersGoOn(n-2, 50)
 			r.sums(*events.next(ctl.EventTypeConnDown).Ledger,
 				*events.next(ctl.EventTypeConnDown).Ledger)
 			sent += stopAll(all[2:])
@@ -174,8 +174,9 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// othersGoOn waits until n connections are left and each has had messages since.
-func (r *rig) othersGoOn(n int) {
+// othersGoOn waits until n connections are left and each has had that many
+// messages since.
+func (r *rig) othersGoOn(n int, messages uint64) {
 	r.t.Helper()
 	var before []ctl.Conn
 	r.await(fmt.Sprintf("%d connections left", n), func() bool {
@@ -189,7 +190,7 @@ func (r *rig) othersGoOn(n int) {
 	r.await("each goes on", func() bool {
 		on := 0
 		for _, c := range r.conns() {
-			if c.Counters.Messages > had[c.Index]+50 {
+			if c.Counters.Messages >= had[c.Index]+messages {
 				on++
 			}
 		}
@@ -212,9 +213,9 @@ func TestMaxConns(t *testing.T) {
 			t.Errorf("says %q, not %q", reason, want)
 		}
 	}
-	r.othersGoOn(n)
+	r.othersGoOn(n, 50)
 	sent := all[0].stop().Posted
-	r.othersGoOn(n - 1)
+	r.othersGoOn(n-1, 50)
 	const more = 200
 	r.send(ctl.RunConfig{Count: ptr(uint64(more))})
 	sent += more + stopAll(all[1:])

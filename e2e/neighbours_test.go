@@ -53,7 +53,7 @@ func TestOneEndsAmongSeveral(t *testing.T) {
 			r := newRig(t)
 			r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: &pollers, DrainTimeout: minute})
 			// Not as fast as they can: the test, too, wants some of the CPUs.
-			stay := r.floods(neighbours, ctl.RunConfig{Rate: ptr(uint64(2000))})
+			stay := r.floods(neighbours, ctl.RunConfig{Rate: ptr(uint64(1000))})
 			events := r.listen()
 			for i := range rounds {
 				r.comesAndGoes(i)
@@ -61,7 +61,7 @@ func TestOneEndsAmongSeveral(t *testing.T) {
 				if l.Outstanding != 0 || l.Reclaimed != 0 || l.Posted != l.Completed+l.Flushed+l.Failed {
 					t.Errorf("round %d: ledger %+v", i, *l)
 				}
-				r.othersGoOn(neighbours)
+				r.othersGoOn(neighbours, 20)
 				r.noGap()
 			}
 			// Of those that stayed, every message was received.
