@@ -90,8 +90,8 @@ func TestRunsFailure(t *testing.T) {
 		runs []ctl.Run
 		want string
 	}{
-		"none":  {[]ctl.Run{ok, ok}, ""},
-		"one":   {[]ctl.Run{ok, refused, ok}, "QP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
+		"none": {[]ctl.Run{ok, ok}, ""},
+		"one":  {[]ctl.Run{ok, refused, ok}, "QP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
 		"kinds": {[]ctl.Run{errored, refused, errored}, "QPs 0, 2 of 3: 2 sends completed in error\n" +
 			"QP 1 of 3: 10.9.0.1:7471 refused the connection: full"},
 		"many": {[]ctl.Run{refused, refused, refused, refused, refused, refused, refused, refused, refused, refused},
