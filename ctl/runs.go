@@ -53,9 +53,10 @@ func (c *Client) ReleaseRuns(ctx context.Context) error {
 }
 
 // ReadyRuns waits until each of the held runs is connected and returns them in
-// the order of ids. One that could not connect is returned in state done.
+// the order of ids. One that could not connect is returned in state done, one that
+// was released meanwhile as it is then.
 func (c *Client) ReadyRuns(ctx context.Context, ids ...uint32) ([]Run, error) {
-	return c.waitRuns(ctx, "wait for connections", ids, func(r Run) bool { return r.State != RunStateConnecting })
+	return c.waitRuns(ctx, "wait for connections", ids, func(r Run) bool { return r.State != RunStateConnecting && r.State != RunStateStopping })
 }
 
 // WaitRun is [Client.WaitRuns] for one run.

@@ -271,7 +271,7 @@ const (
 	// they could be sent; count says how many.
 	EventTypeLost
 	// EventTypeLowWater is "low-water". A connection's receives fell to the
-	// low-water mark; told at most once a second and connection.
+	// low-water mark; a poller tells of that at most once a second.
 	EventTypeLowWater
 )
 
@@ -595,8 +595,9 @@ const (
 	// attrCountersAccepted is counters.accepted. Connections established.
 	attrCountersAccepted
 	// attrCountersWriteImm is counters.write-imm. Those of imm that were RDMA
-	// WRITEs. Each uses up a receive and brings no message; a peer has no key,
-	// so only writes without a payload get so far.
+	// WRITEs. Each uses up a receive and brings no message. A peer has no key,
+	// and on RoCE and InfiniBand its QP refuses all of them from soon after the
+	// accept on.
 	attrCountersWriteImm
 )
 

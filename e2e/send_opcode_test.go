@@ -114,6 +114,30 @@ func (r *rig) opcodeCame(t *testing.T, tt opcodeCase, before, now ctl.Receiver, 
 	}
 }
 
+// A WRITE that got through, because it came before its QP forbade it: with
+// immediate data it uses up a receive and is counted apart, without it nobody
+// hears of it. Neither is a message, and the receives go on.
+func TestWriteOfNothing(t *testing.T) {
+	const count = 1000 // several times all receives
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Depth: u32(64)})
+	for _, tt := range []struct {
+		op   ctl.Opcode
+		want uint64
+	}{{ctl.OpcodeWrite, 0}, {ctl.OpcodeWriteImm, count}} {
+		r.fault("access", 1)
+		r.send(ctl.RunConfig{Opcode: &tt.op, Size: u32(0), Count: ptr(uint64(count))})
+		c := r.alone().Counters
+		if c.WriteImm != tt.want || c.Imm != tt.want || c.Messages+c.Bytes+c.Unrecognised+c.Damaged != 0 {
+			t.Errorf("%v: %+v", tt.op, c)
+		}
+	}
+	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
+	if ledger := r.deleteSoon(); ledger.Completed != count+100 || ledger.Failed != 0 {
+		t.Errorf("ledger: %+v", ledger)
+	}
+}
+
 // What a device or an opcode cannot do is refused before anything is sent.
 func TestSendOpcodeRefused(t *testing.T) {
 	r := newRig(t)

@@ -232,7 +232,8 @@ static void forbid_remote_access(struct rxpost_conn *conn)
 	int ret;
 
 	/* Not tried on iWARP, whose providers move the QP themselves. */
-	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num))
+	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) ||
+	    rxpost_fault(RXPOST_FAULT_ACCESS))
 		return;
 	ret = ib_modify_qp(conn->queue.qp, &attr,
 			   IB_QP_STATE | IB_QP_ACCESS_FLAGS);

@@ -20,6 +20,7 @@ static const char * const names[RXPOST_FAULT_POINTS] = {
 	[RXPOST_FAULT_REPEAT]	 = "repeat",
 	[RXPOST_FAULT_EXPIRE]	 = "expire",
 	[RXPOST_FAULT_MAP]	 = "map",
+	[RXPOST_FAULT_ACCESS]	 = "access",
 };
 
 static atomic_t armed[RXPOST_FAULT_POINTS];

@@ -22,6 +22,7 @@ enum rxpost_fault_point {
 	RXPOST_FAULT_REPEAT,	/* a completion comes twice */
 	RXPOST_FAULT_EXPIRE,	/* a drain expires at once */
 	RXPOST_FAULT_MAP,	/* a mapping fails */
+	RXPOST_FAULT_ACCESS,	/* a QP keeps the remote access the CM gave it */
 	RXPOST_FAULT_POINTS,
 };
 

@@ -82,9 +82,9 @@ static bool post_batches(struct rxpost_poller *p, struct rxpost_conn *conn,
 /* It is reached at each turn of a queue that is short for its traffic. */
 static void tell_low(struct rxpost_poller *p, struct rxpost_conn *conn)
 {
-	if (p->now_ns - conn->low_told_ns < RXPOST_LOW_TELL_NS)
+	if (p->now_ns - p->low_told_ns < RXPOST_LOW_TELL_NS)
 		return;
-	conn->low_told_ns = p->now_ns;
+	p->low_told_ns = p->now_ns;
 	rxpost_event(RXPOST_EVENT_TYPE_LOW_WATER, conn->rcv, conn,
 		     "%u receives left, low water is %u",
 		     conn->queue.account.ledger.outstanding,

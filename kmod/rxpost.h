@@ -66,7 +66,7 @@
 #define RXPOST_ECHO_WR		64
 /* How long a refused receive waits before it is offered again. */
 #define RXPOST_RETRY_NS		NSEC_PER_MSEC
-/* One connection's low water is told of no more often. */
+/* A poller tells of low water no more often. */
 #define RXPOST_LOW_TELL_NS	NSEC_PER_SEC
 /* Longest wait for a poller to fill a new queue; it works without sleeping. */
 #define RXPOST_FILL_TIMEOUT	(10 * HZ)
@@ -287,7 +287,6 @@ struct rxpost_conn {
 	u64 refused_ns;
 	struct list_head retry_node;	/* poller->retry */
 	struct timerqueue_node sink_node;	/* poller->sinks */
-	u64 low_told_ns;
 	char failure[RXPOST_REASON_LEN];	/* what made it fail, in words */
 
 	struct rxpost_published published;
@@ -320,6 +319,7 @@ struct rxpost_poller {
 	u32 nr_conns;
 	u64 now_ns;		/* the turn's clock */
 	u64 busy_ns;		/* when there was work last */
+	u64 low_told_ns;	/* when it told of low water last */
 	bool armed;
 	bool cq_mourned;
 	struct list_head waiting;

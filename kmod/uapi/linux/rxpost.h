@@ -92,7 +92,7 @@ enum rxpost_sink {
  * @RXPOST_EVENT_TYPE_LOST: Events were dropped because they came faster than
  *   they could be sent; count says how many.
  * @RXPOST_EVENT_TYPE_LOW_WATER: A connection's receives fell to the low-water
- *   mark; told at most once a second and connection.
+ *   mark; a poller tells of that at most once a second.
  */
 enum rxpost_event_type {
 	RXPOST_EVENT_TYPE_RECEIVER_NEW,
