@@ -123,6 +123,18 @@ func TestIdleTimeout(t *testing.T) {
 	talks.vanish()
 	r.alone()
 
+	// Who waits for us is not silent.
+	r.set(ctl.ReceiverConfig{Hold: heldFor})
+	waits := r.launch(1, ctl.RunConfig{})
+	r.await("every slot held", func() bool { return r.receiver().Ledger.Held == 256 })
+	time.Sleep(2 * idle) // nothing may happen meanwhile, which no condition tells
+	if conns := r.conns(); len(conns) != 1 || conns[0].State != ctl.ConnStateLive {
+		t.Errorf("connections: %+v", conns)
+	}
+	r.set(ctl.ReceiverConfig{Hold: ptr(ctl.Microseconds(0))})
+	waits.vanish()
+	r.alone()
+
 	// Live: off, then on for a connection that is silent already.
 	r.set(ctl.ReceiverConfig{IdleTimeout: ptr(ctl.Milliseconds(0))})
 	peer = dialRaw(t)

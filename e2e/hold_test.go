@@ -78,3 +78,29 @@ func TestDeleteWithEverySlotHeld(t *testing.T) {
 		r.runsGone()
 	}
 }
+
+// Messages that want no answer are let go of however many they are, and not only
+// when the next one comes: here the sender has just been told to wait 655 ms.
+func TestEchoLetsGoOfMany(t *testing.T) {
+	const many = 256 // more than there can be answers on their way
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{
+		Depth: u32(many), Hold: heldFor, Sink: ptr(ctl.SinkEcho), RNRTimer: ptr(ctl.Microseconds(655_360)),
+	})
+	tr := r.launch(1, ctl.RunConfig{Size: u32(0)})
+	r.await("every slot held", func() bool { return r.receiver().Ledger.Held == many })
+	told := r.counter("send_rnr_err")
+	r.await("the sender is told to wait", func() bool { return r.counter("send_rnr_err") > told })
+	r.set(ctl.ReceiverConfig{Hold: ptr(ctl.Microseconds(0))})
+	var rcv ctl.Receiver
+	r.await("slots are let go, or more messages", func() bool {
+		rcv = r.receiver()
+		return rcv.Ledger.Held == 0 || rcv.Counters.Messages > many
+	})
+	if rcv.Ledger.Outstanding != many || rcv.Counters.Messages != many {
+		t.Errorf("ledger %+v after %d messages", rcv.Ledger, rcv.Counters.Messages)
+	}
+	tr.vanish()
+	r.alone()
+	r.deleteSoon()
+}

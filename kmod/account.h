@@ -76,7 +76,8 @@ struct rxpost_ledger {
  * @held_head: place of the oldest in @held
  * @unripe: how many of the youngest HELD slots the sink is not done with
  *
- * The three arrays have @ledger.slots entries and belong to the caller.
+ * The three arrays have @ledger.slots entries and belong to the caller; @held
+ * may be NULL where nothing is ever completed, but only sent.
  */
 struct rxpost_account {
 	struct rxpost_ledger ledger;

@@ -42,7 +42,7 @@ static int check_name(struct rxpost_binding *b, const struct rxpost_ask *ask)
 				     "%s is being removed", name);
 	if (cfg->device_given && strcmp(cfg->device, name))
 		return rxpost_refuse(ask, -EINVAL, RXPOST_A_RECEIVER_DEVICE,
-				     "the address belongs to %s, not to %s",
+				     "the address belongs to %.20s, not to %.20s",
 				     name, cfg->device);
 	strscpy(cfg->device, name, sizeof(cfg->device));
 	return 0;
@@ -101,10 +101,11 @@ static void choose_sizes(struct rxpost_binding *b)
 				     rxpost_conn_bytes(cfg));
 
 		most = min_t(u64, most,
-			     (u64)each * (cfg->pollers ?: RXPOST_POLLERS_MAX));
+			     (u64)each * (cfg->pollers_given ?
+					  cfg->pollers : RXPOST_POLLERS_MAX));
 		cfg->max_conns = clamp_t(u64, most, 1, RXPOST_CONNS_DEFAULT);
 	}
-	if (!cfg->pollers)
+	if (!cfg->pollers_given)
 		cfg->pollers = clamp(DIV_ROUND_UP(cfg->max_conns, each), 1U,
 				     (u32)RXPOST_POLLERS_MAX);
 }
@@ -166,6 +167,10 @@ static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)
 		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_DEPTH,
 				     "depth-max %u is above %s's limit of %u",
 				     cfg->depth_max, cfg->device, max_wr);
+	if (rxpost_sq_wr(cfg) > max_wr)
+		return rxpost_refuse(ask, -E2BIG, RXPOST_A_RECEIVER_SINK,
+				     "sink echo wants send queues of %u, %s allows %u",
+				     rxpost_sq_wr(cfg), cfg->device, max_wr);
 	choose_sizes(b);
 	return check_sge(b, ask) ?: check_rnr(b, ask) ?: check_cq(b, ask);
 }
@@ -186,7 +191,7 @@ int rxpost_binding_create(struct rxpost_receiver *rcv,
 
 	if (rcv->cfg.device_given && !device_exists(rcv->cfg.device))
 		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_DEVICE,
-				     "no RDMA device %s; see rxctl link show",
+				     "no RDMA device %.30s; see rxctl link show",
 				     rcv->cfg.device);
 	b = kzalloc(sizeof(*b), GFP_KERNEL);
 	if (!b)
@@ -292,16 +297,30 @@ static void await_conns(struct rxpost_binding *b)
 	spin_unlock(&rcv->lock);
 }
 
+/**
+ * rxpost_binding_close() - let nobody in any more and end who is
+ * @rcv: the receiver, with a binding
+ * @reason: why
+ *
+ * Context: process, does not sleep; rxpost_mutex held, or the binding claimed.
+ */
+void rxpost_binding_close(struct rxpost_receiver *rcv, const char *reason)
+{
+	spin_lock(&rcv->lock);
+	rcv->admitting = false;
+	spin_unlock(&rcv->lock);
+	rxpost_conns_kill(rcv, NULL, reason);
+}
+
 /* Listener, connections, pollers, PD: in that order. */
 static void take_down(struct rxpost_binding *b, const char *reason)
 {
 	struct rxpost_receiver *rcv = b->rcv;
 
-	spin_lock(&rcv->lock);
-	rcv->admitting = false;
-	spin_unlock(&rcv->lock);
+	rxpost_binding_close(rcv, reason);
 	/* Waits for a running handler; after it there is no new connection. */
 	rdma_destroy_id(b->listener);
+	/* Of a handler that was past its look at admitting. */
 	rxpost_conns_kill(rcv, NULL, reason);
 	await_conns(b);
 	destroy_pollers(b);
@@ -311,7 +330,7 @@ static void take_down(struct rxpost_binding *b, const char *reason)
 
 /**
  * rxpost_binding_abort() - undo rxpost_binding_create() and a failed start
- * @rcv: the receiver, not on the list yet
+ * @rcv: the receiver, new or listening again
  *
  * Connections that came in meanwhile end like any other.
  * Context: process; rxpost_mutex may be held, since the receiver has had no
@@ -321,7 +340,7 @@ void rxpost_binding_abort(struct rxpost_receiver *rcv)
 {
 	struct rxpost_binding *b = rcv->binding;
 
-	take_down(b, "the receiver could not be made");
+	take_down(b, "the receiver could not begin to listen");
 	rcv->binding = NULL;
 	kref_put(&b->ref, free_binding);
 }

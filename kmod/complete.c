@@ -133,7 +133,9 @@ static void fail(struct rxpost_conn *conn, const struct ib_wc *wc, u32 kind)
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		report(conn, wc, kind);
 	else if (!conn->draining)
-		rxpost_conn_kill(conn, "receives were flushed");
+		rxpost_conn_kill(conn, "%s were flushed",
+				 kind == RXPOST_WR_SEND ? "answers" :
+							  "receives");
 }
 
 static void note_level(struct rxpost_conn *conn)

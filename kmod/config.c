@@ -286,6 +286,7 @@ int rxpost_config_new(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 		ret = rxpost_take_allow(cfg, ask);
 	if (ret)
 		return ret;
+	cfg->pollers_given = cfg->pollers;
 	if (!cfg->depth_max)
 		cfg->depth_max = cfg->depth;
 	if (!cfg->batch)

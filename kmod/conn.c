@@ -249,7 +249,7 @@ static int accept_peer(struct rxpost_conn *conn)
 	};
 	int ret;
 
-	conn->rnr_code = READ_ONCE(cfg->rnr_code);
+	WRITE_ONCE(conn->rnr_code, READ_ONCE(cfg->rnr_code));
 	ret = rdma_set_min_rnr_timer(conn->id, conn->rnr_code);
 	if (ret)
 		return ret;
@@ -347,6 +347,22 @@ void rxpost_conn_detached(struct rxpost_conn *conn)
 	kthread_queue_work(conn->rcv->worker, &conn->finish_work);
 }
 
+static void tell_expired(struct rxpost_conn *conn,
+			 const struct rxpost_published *pub)
+{
+	u32 ms = READ_ONCE(conn->rcv->cfg.drain_timeout_ms);
+
+	if (pub->sends.outstanding)
+		rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
+			     "%u receives and %u answers outstanding after %u ms",
+			     pub->ledger.outstanding, pub->sends.outstanding,
+			     ms);
+	else
+		rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
+			     "%u receives outstanding after %u ms",
+			     pub->ledger.outstanding, ms);
+}
+
 static void expire_drain(struct kthread_work *work)
 {
 	struct rxpost_conn *conn = container_of(work, struct rxpost_conn,
@@ -356,10 +372,7 @@ static void expire_drain(struct kthread_work *work)
 	rxpost_read_conn(conn, &pub);
 	conn->expired = true;
 	rxpost_poller_command(conn, RXPOST_CMD_EXPIRE);
-	rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
-		     "%u receives outstanding after %u ms",
-		     pub.ledger.outstanding + pub.sends.outstanding,
-		     READ_ONCE(conn->rcv->cfg.drain_timeout_ms));
+	tell_expired(conn, &pub);
 }
 
 /*

@@ -6,7 +6,8 @@
  * once an RDMA device has its address. The removal waits for the receiver's
  * connections; the return is a work item's, which tries again every second as
  * long as a receiver is without a device and a device is there: an address can
- * come to a device at any time.
+ * come to a device at any time. Where it is there and something else is amiss,
+ * it tries less and less often, since a try then costs much.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -15,6 +16,7 @@
 
 #define DEVICE_REMOVED	"the device is being removed"
 #define REBIND_INTERVAL	HZ
+#define REBIND_INTERVAL_MAX	(64 * HZ)
 
 /**
  * struct rxpost_device - a device our ib_client knows
@@ -35,8 +37,15 @@ static struct ib_client rxpost_client = {
 };
 
 static DECLARE_DELAYED_WORK(rebind_work, rebind_all);
-static u32 nr_devices;		/* that are not going; rxpost_mutex */
-static bool stopped;		/* rxpost_mutex */
+
+/*
+ * Protects what follows. Not rxpost_mutex: the core adds devices with its
+ * devices_rwsem held, which looking a device up takes under rxpost_mutex.
+ */
+static DEFINE_SPINLOCK(rebind_lock);
+static u32 nr_devices;		/* that are not going */
+static unsigned long interval = REBIND_INTERVAL;
+static bool stopped;
 
 /**
  * rxpost_device_usable() - whether a device is here to stay for now
@@ -54,27 +63,44 @@ bool rxpost_device_usable(struct ib_device *dev)
 
 static void rebind_in(unsigned long delay)
 {
-	lockdep_assert_held(&rxpost_mutex);
+	lockdep_assert_held(&rebind_lock);
 	if (!stopped && nr_devices)
 		mod_delayed_work(system_unbound_wq, &rebind_work, delay);
 }
 
-/* Nobody asked, so the log is told, once: it is tried again every second. */
+/* As often as at first: there is news. */
+static void rebind_afresh(unsigned long delay)
+{
+	lockdep_assert_held(&rebind_lock);
+	interval = REBIND_INTERVAL;
+	rebind_in(delay);
+}
+
+static bool is_waiting(int err)
+{
+	return err == -EADDRNOTAVAIL || err == -ENODEV;
+}
+
+/* Nobody asked, so the log is told, once as long as it is the same. */
 static void refuse_rebind(struct rxpost_receiver *rcv, int err,
 			  const struct netlink_ext_ack *extack)
 {
-	if (err != rcv->rebind_err && err != -EADDRNOTAVAIL)
-		pr_warn("%s: does not listen again: %s (error %d)\n",
-			rcv->cfg.name, extack->_msg ?: "no memory", err);
+	if (is_waiting(err) || err == rcv->rebind_err)
+		return;
+	pr_warn("%s: does not listen again: %s (error %d)\n", rcv->cfg.name,
+		extack->_msg ?: "no memory", err);
 	rcv->rebind_err = err;
 }
 
-static bool rebind(struct rxpost_receiver *rcv)
+/* Return: 0, or the error, of which the log was told. */
+static int rebind(struct rxpost_receiver *rcv)
 {
 	struct netlink_ext_ack extack = { };
 	const struct rxpost_ask ask = { .extack = &extack };
+	char device[IB_DEVICE_NAME_MAX];
 	int ret;
 
+	strscpy(device, rcv->cfg.device, sizeof(device));
 	ret = rxpost_binding_create(rcv, &ask);
 	if (!ret) {
 		ret = rxpost_binding_start(rcv, &ask);
@@ -82,29 +108,41 @@ static bool rebind(struct rxpost_receiver *rcv)
 			rxpost_binding_abort(rcv);
 	}
 	if (ret) {
+		/* It is on that one no more than before. */
+		strscpy(rcv->cfg.device, device, sizeof(rcv->cfg.device));
 		refuse_rebind(rcv, ret, &extack);
-		return false;
+		return ret;
 	}
 	rcv->rebind_err = 0;
 	rcv->state = RXPOST_RECEIVER_STATE_LISTENING;
 	rxpost_event(RXPOST_EVENT_TYPE_DEVICE_BACK, rcv, NULL,
 		     "listening on %pISpc again", &rcv->cfg.addr);
-	return true;
+	return 0;
 }
 
 static void rebind_all(struct work_struct *work)
 {
 	struct rxpost_receiver *rcv;
-	bool again = false;
+	bool waiting = false, amiss = false;
+	int ret;
 
 	mutex_lock(&rxpost_mutex);
 	list_for_each_entry(rcv, &rxpost_receivers, node) {
-		if (rcv->state == RXPOST_RECEIVER_STATE_NO_DEVICE)
-			again |= !rebind(rcv);
+		if (rcv->state != RXPOST_RECEIVER_STATE_NO_DEVICE)
+			continue;
+		ret = rebind(rcv);
+		waiting |= ret && is_waiting(ret);
+		amiss |= ret && !is_waiting(ret);
 	}
-	if (again)
-		rebind_in(REBIND_INTERVAL);
 	mutex_unlock(&rxpost_mutex);
+
+	spin_lock(&rebind_lock);
+	if (amiss)
+		interval = min_t(unsigned long, 2 * interval,
+				 REBIND_INTERVAL_MAX);
+	if (waiting || amiss)
+		rebind_in(interval);
+	spin_unlock(&rebind_lock);
 }
 
 static int add_device(struct ib_device *dev)
@@ -114,10 +152,10 @@ static int add_device(struct ib_device *dev)
 	if (!known)
 		return -ENOMEM;
 	ib_set_client_data(dev, &rxpost_client, known);
-	mutex_lock(&rxpost_mutex);
+	spin_lock(&rebind_lock);
 	nr_devices++;
-	rebind_in(0);
-	mutex_unlock(&rxpost_mutex);
+	rebind_afresh(0);
+	spin_unlock(&rebind_lock);
 	return 0;
 }
 
@@ -148,7 +186,9 @@ static void lose_device(struct rxpost_receiver *rcv, const char *name)
 		/* Under the mutex, so that it is told before the return is. */
 		rxpost_event(RXPOST_EVENT_TYPE_DEVICE_GONE, rcv, NULL,
 			     "%s was removed", name);
-		rebind_in(REBIND_INTERVAL);
+		spin_lock(&rebind_lock);
+		rebind_afresh(REBIND_INTERVAL);
+		spin_unlock(&rebind_lock);
 	}
 	mutex_unlock(&rxpost_mutex);
 }
@@ -162,13 +202,15 @@ static void remove_device(struct ib_device *dev, void *data)
 	struct rxpost_device *known = data;
 	struct rxpost_receiver *rcv;
 
+	spin_lock(&rebind_lock);
+	nr_devices--;
+	spin_unlock(&rebind_lock);
 	mutex_lock(&rxpost_mutex);
 	known->going = true;
-	nr_devices--;
 	/* All are told before the first is waited for: they drain together. */
 	list_for_each_entry(rcv, &rxpost_receivers, node) {
 		if (rcv->binding && rcv->binding->dev == dev)
-			rxpost_conns_kill(rcv, NULL, DEVICE_REMOVED);
+			rxpost_binding_close(rcv, DEVICE_REMOVED);
 	}
 	while ((rcv = next_on_device(dev))) {
 		mutex_unlock(&rxpost_mutex);
@@ -198,9 +240,9 @@ int rxpost_devices_register(void)
  */
 void rxpost_devices_stop(void)
 {
-	mutex_lock(&rxpost_mutex);
+	spin_lock(&rebind_lock);
 	stopped = true;
-	mutex_unlock(&rxpost_mutex);
+	spin_unlock(&rebind_lock);
 	cancel_delayed_work_sync(&rebind_work);
 }
 

@@ -12,7 +12,7 @@
 #include "gen/rxpost-nl.h"
 #include "rxpost.h"
 
-/* As many as connections can be refused or come up in one go. */
+/* A crowd of 200 that is let in or refused in one go, several times over. */
 #define RING	512
 
 struct record {

@@ -21,12 +21,15 @@ static int take_each(struct rxpost_config *cfg, int type,
 				 const struct rxpost_ask *ask),
 		     const struct rxpost_ask *ask)
 {
-	const struct nlattr *attr;
+	struct nlattr *attr;
 	int rem, ret = 0;
 
 	nlmsg_for_each_attr(attr, ask->nlh, GENL_HDRLEN, rem) {
-		if (nla_type(attr) == type)
-			ret = take(cfg, attr, ask);
+		if (nla_type(attr) != type)
+			continue;
+		/* A refusal is to blame this one, not the last of them. */
+		ask->attrs[type] = attr;
+		ret = take(cfg, attr, ask);
 		if (ret)
 			break;
 	}

@@ -114,8 +114,8 @@ static bool obey_all(struct rxpost_poller *p)
 }
 
 /*
- * The thread moves itself, so that nobody else has to keep it from ending. A
- * CPU that has gone offline in the meantime changes nothing.
+ * The thread moves itself, so that nobody else has to keep it from ending. For
+ * a CPU that has gone offline in the meantime the next change tries again.
  */
 static void pin(struct rxpost_poller *p)
 {
@@ -125,9 +125,9 @@ static void pin(struct rxpost_poller *p)
 
 	if (likely(cpu == p->cpu))
 		return;
-	p->cpu = cpu;
-	set_cpus_allowed_ptr(current, cpu == RXPOST_CPU_ANY ?
-				      &p->home : cpumask_of(cpu));
+	if (!set_cpus_allowed_ptr(current, cpu == RXPOST_CPU_ANY ?
+					   &p->home : cpumask_of(cpu)))
+		p->cpu = cpu;
 }
 
 /* A new target: look at every connection once. */

@@ -206,6 +206,7 @@ static void unmap_slots(struct rxpost_queue *q, struct rxpost_conn *conn)
 		ib_dma_unmap_single(q->dev, sge->addr, sge->length,
 				    DMA_FROM_DEVICE);
 		atomic64_dec(&conn->rcv->mappings);
+		cond_resched();
 	}
 }
 
@@ -219,6 +220,7 @@ static int map_slots(struct rxpost_queue *q, struct rxpost_conn *conn,
 		ret = init_slot(q, conn, pd, i);
 		if (ret)
 			return ret;
+		cond_resched();
 	}
 	return 0;
 }

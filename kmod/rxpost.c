@@ -270,7 +270,7 @@ static int __init rxpost_init(void)
 	rxpost_faults_init();
 	ret = rxpost_devices_register();
 	if (ret)
-		goto exit_faults;
+		goto stop_devices;
 	ret = rxpost_netlink_init();
 	if (ret)
 		goto unregister_devices;
@@ -278,7 +278,9 @@ static int __init rxpost_init(void)
 
 unregister_devices:
 	rxpost_devices_unregister();
-exit_faults:
+stop_devices:
+	/* Devices that were there are looked at already. */
+	rxpost_devices_stop();
 	rxpost_faults_exit();
 	destroy_workqueue(destroy_wq);
 	return ret;

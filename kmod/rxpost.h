@@ -115,6 +115,7 @@ struct rxpost_config {
 	u32 sink;		/* enum rxpost_sink */
 	u32 rnr_retry;
 	bool low_water_given;	/* else it follows depth */
+	bool pollers_given;	/* else there are as few as do */
 
 	u32 depth;
 	u32 batch;
@@ -249,6 +250,7 @@ struct rxpost_conn {
 	u64 born_ns;
 	bool foreign;		/* no rxpost private data in its request */
 	u8 rnr_code;		/* of its QP; the receiver's worker */
+	u64 upkeep_ns;		/* when it was accepted; likewise */
 	struct sockaddr_storage peer;
 	unsigned long flags;	/* enum rxpost_conn_flag, atomic bits */
 	u8 state;		/* enum rxpost_conn_state; receiver->lock */
@@ -432,6 +434,7 @@ int rxpost_binding_create(struct rxpost_receiver *rcv,
 int rxpost_binding_start(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);
 void rxpost_binding_abort(struct rxpost_receiver *rcv);
+void rxpost_binding_close(struct rxpost_receiver *rcv, const char *reason);
 void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason);
 int rxpost_binding_check(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);

@@ -313,9 +313,17 @@ static int put_conn_facts(struct sk_buff *skb, const struct rxpost_conn *conn)
 			   conn->rcv->cfg.depth_max) ?:
 	       nla_put_u32(skb, RXPOST_A_CONN_RQ_GRANTED, conn->rq_granted) ?:
 	       nla_put_u32(skb, RXPOST_A_CONN_POLLER, conn->poller->index) ?:
-	       nla_put_u32(skb, RXPOST_A_CONN_RNR_TIMER_US,
-			   rxpost_rnr_wait_us(READ_ONCE(conn->rnr_code))) ?:
 	       put_ms_since(skb, RXPOST_A_CONN_AGE_MS, conn->born_ns);
+}
+
+/* Known from the accept on; iWARP has none. */
+static int put_rnr_timer(struct sk_buff *skb, const struct rxpost_conn *conn)
+{
+	if (!READ_ONCE(conn->upkeep_ns) ||
+	    rdma_protocol_iwarp(conn->poller->binding->dev, 1))
+		return 0;
+	return nla_put_u32(skb, RXPOST_A_CONN_RNR_TIMER_US,
+			   rxpost_rnr_wait_us(READ_ONCE(conn->rnr_code)));
 }
 
 /**
@@ -334,6 +342,8 @@ int rxpost_put_conn(struct sk_buff *skb, struct rxpost_conn *conn)
 	if (put_conn_facts(skb, conn))
 		return -EMSGSIZE;
 	if (conn->foreign && nla_put_flag(skb, RXPOST_A_CONN_FOREIGN))
+		return -EMSGSIZE;
+	if (put_rnr_timer(skb, conn))
 		return -EMSGSIZE;
 	if (pub.last_rx_ns &&
 	    put_ms_since(skb, RXPOST_A_CONN_IDLE_MS, pub.last_rx_ns))

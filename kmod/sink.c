@@ -102,7 +102,10 @@ static u32 count_due(struct rxpost_poller *p, struct rxpost_conn *conn)
 	u32 most = conn->queue.account.unripe;
 	u32 n = 0;
 
-	/* Each is looked at once but for those that find no room to answer. */
+	/*
+	 * Each is looked at once but for those that find no room to answer; of
+	 * those that want no answer, too, no more than if they did.
+	 */
 	if (conn->echo)
 		most = min(most, conn->echo->account.ledger.free);
 	if (!READ_ONCE(conn->rcv->cfg.hold_us))
@@ -149,10 +152,10 @@ void rxpost_sink_settle(struct rxpost_poller *p, struct rxpost_conn *conn)
 	}
 	if (due)	/* the device refused an answer */
 		look_again(p, conn, p->now_ns + RXPOST_RETRY_NS);
-	else if (a->unripe && READ_ONCE(conn->rcv->cfg.hold_us) &&
-		 (!conn->echo || conn->echo->account.ledger.free))
+	else if (a->unripe && (!conn->echo || conn->echo->account.ledger.free))
+		/* Without a hold that is over: in the next turn. */
 		look_again(p, conn, held_until(conn, 0));
-	/* Else an answer that completes makes room for the next. */
+	/* Else no answer is free, and one that completes has it settled anew. */
 	rxpost_sink_retune(conn);
 }
 

@@ -9,12 +9,18 @@
  */
 #include "rxpost.h"
 
+/*
+ * How long a peer has been silent that could have been heard. With messages
+ * still held, or nothing posted, it is us who keep it waiting.
+ */
 static u64 silent_ns(struct rxpost_conn *conn)
 {
 	struct rxpost_published pub;
 
 	rxpost_read_conn(conn, &pub);
-	return ktime_get_ns() - (pub.last_rx_ns ?: conn->born_ns);
+	if (pub.ledger.held || !pub.ledger.outstanding)
+		return 0;
+	return ktime_get_ns() - max(pub.last_rx_ns, conn->upkeep_ns);
 }
 
 /* Ends a connection that was silent too long, or comes back when it may be. */
@@ -78,6 +84,7 @@ void rxpost_upkeep_init(struct rxpost_conn *conn)
  */
 void rxpost_upkeep_begin(struct rxpost_conn *conn)
 {
+	WRITE_ONCE(conn->upkeep_ns, ktime_get_ns());
 	check_idle(conn);
 }
 
