@@ -129,6 +129,40 @@ func TestRoundTripStopped(t *testing.T) {
 	r.delete()
 }
 
+// Whatever is under way, each message that waits for an answer has a receive
+// that the answer finds: no reading of the run shows fewer of those, and the
+// peer is never told to wait.
+func TestRoundTripAnswersFindReceives(t *testing.T) {
+	const readings = 500
+	for _, n := range []uint32{17, 63} { // never a whole number of chains
+		t.Run(fmt.Sprintf("in-flight %d", n), func(t *testing.T) {
+			r := newRig(t)
+			r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
+			waits := r.counter("send_rnr_err")
+			e := r.flood(ctl.RunConfig{RoundTrip: true, InFlight: u32(n), Batch: u32(n)})
+			short := 0
+			for range readings {
+				run, err := r.ctl.Run(r.ctx, e.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if back := run.RoundTrips; back.Unanswered > uint64(back.Receives.Outstanding) {
+					short++
+				}
+			}
+			if short != 0 {
+				t.Errorf("%d of %d readings have fewer receives than messages without an answer", short, readings)
+			}
+			run := e.stop()
+			r.answered(run, run.Posted)
+			if waits = r.counter("send_rnr_err") - waits; waits != 0 {
+				t.Errorf("%d answers of %d were told to wait for a receive", waits, run.Posted)
+			}
+			r.delete()
+		})
+	}
+}
+
 // A peer that answers nothing ends the run in words, and everything is
 // accounted for.
 func TestRoundTripUnanswered(t *testing.T) {

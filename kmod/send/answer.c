@@ -4,8 +4,10 @@
  * by the run's thread alone; of a run without round trips nothing here knows.
  *
  * There are RXPS_ANSWER_CHAIN receives more than messages may wait for an
- * answer. So a chain of them can be held until it is full, and still no answer
- * to a message finds none posted. Where each is, account.h says.
+ * answer. So less than a chain of them can be held back, and still each message
+ * has a receive for its answer. Full chains are posted before messages are, and
+ * no message is posted without its receive, so an answer finds none posted only
+ * if the peer sends what is no answer. Where each is, account.h says.
  *
  * An answer is matched by its sequence number with the time at which that
  * message was posted. Messages without an answer lie within in_flight sequence
@@ -218,11 +220,13 @@ int rxps_answers_fill(struct rxps_run *run)
 }
 
 /**
- * rxps_answers_repost() - post a chain of receives, if one is full
- * @run: run, connected and not ending
+ * rxps_answers_repost() - post chains of receives, as many as are full
+ * @run: run, connected
  * @now: ktime_get_ns()
  *
- * What a device refuses is offered again later, with the next chain.
+ * Comes before messages are posted, and as long as any wait for an answer. What
+ * a device refuses is offered again later. A receive that was flushed tells that
+ * the QP has come to its end and would flush all that follow.
  *
  * Context: the run's thread.
  */
@@ -231,26 +235,52 @@ void rxps_answers_repost(struct rxps_run *run, u64 now)
 	struct rxps_answers *answers = &run->answers;
 	const struct rxpost_ledger *ledger = &answers->account.ledger;
 
-	if (ledger->held + ledger->free < RXPS_ANSWER_CHAIN ||
-	    now < answers->not_before)
+	if (now < answers->not_before || ledger->flushed)
 		return;
-	if (rxps_answers_post(run, RXPS_ANSWER_CHAIN))
-		answers->not_before = now + RXPS_ANSWER_BACKOFF_NS;
+	while (ledger->held + ledger->free >= RXPS_ANSWER_CHAIN) {
+		if (rxps_answers_post(run, RXPS_ANSWER_CHAIN)) {
+			answers->not_before = now + RXPS_ANSWER_BACKOFF_NS;
+			break;
+		}
+	}
+}
+
+/**
+ * rxps_answers_repost_at() - when rxps_answers_repost() will try again
+ * @run: run
+ *
+ * Context: the run's thread. Return: a time in ns, U64_MAX if a completion must
+ * come first.
+ */
+u64 rxps_answers_repost_at(const struct rxps_run *run)
+{
+	const struct rxps_answers *answers = &run->answers;
+	const struct rxpost_ledger *ledger = &answers->account.ledger;
+
+	if (ledger->held + ledger->free < RXPS_ANSWER_CHAIN || ledger->flushed)
+		return U64_MAX;
+	return answers->not_before;
 }
 
 /**
  * rxps_answers_room() - how many messages may be posted and wait for answers
  * @run: run
  *
+ * Each of them has a place in the ring and a receive for its answer; the latter
+ * are short only while the device refuses some.
+ *
  * Context: the run's thread. Return: U32_MAX for a run without round trips.
  */
 u32 rxps_answers_room(const struct rxps_run *run)
 {
 	const struct rxps_answers *answers = &run->answers;
+	u64 receives = answers->account.ledger.outstanding;
+	u64 ring = run->ledger.posted - answers->oldest;
 
 	if (!answers->nr)
 		return U32_MAX;
-	return run->cfg.in_flight - (run->ledger.posted - answers->oldest);
+	receives -= min(receives, rxps_unanswered(&run->ledger));
+	return min(receives, run->cfg.in_flight - ring);
 }
 
 /**

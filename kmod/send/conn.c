@@ -23,6 +23,7 @@
  */
 #define RXPS_RETRY_COUNT	6
 #define RXPS_RNR_RETRY_COUNT	7	/* without end */
+#define RXPS_RNR_TIMER		IB_RNR_TIMER_000_64	/* 640 us, as rxpost_recv's */
 #define RXPS_REJECT_TEXT_MAX	80
 
 static void rxps_conn_advance(struct rxps_run *run, enum rxps_conn_state state)
@@ -285,6 +286,23 @@ int rxps_conn_create_qp(struct rxps_run *run)
 	return 0;
 }
 
+/*
+ * A peer that sends more than answers may find no receive; it is not to wait
+ * the 655 ms that a QP asks for by itself. Means nothing to iWARP.
+ */
+static int rxps_conn_set_rnr_timer(struct rxps_run *run)
+{
+	int ret;
+
+	if (!run->cfg.round_trip)
+		return 0;
+	ret = rdma_set_min_rnr_timer(run->cm_id, RXPS_RNR_TIMER);
+	if (ret)
+		rxps_run_end(run, ret, "no RNR timer for the QP: %pe",
+			     ERR_PTR(ret));
+	return ret;
+}
+
 /**
  * rxps_conn_connect() - connect a run's QP and wait until it may send
  * @run: run
@@ -314,6 +332,9 @@ int rxps_conn_connect(struct rxps_run *run)
 	};
 	int ret;
 
+	ret = rxps_conn_set_rnr_timer(run);
+	if (ret)
+		return ret;
 	ret = rdma_connect(run->cm_id, &param);
 	if (ret == -ECONNREFUSED) {
 		rxps_run_end(run, ret, "no one listens at %pISpc", &cfg->dst);

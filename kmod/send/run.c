@@ -182,28 +182,43 @@ static void rxps_run_send(struct rxps_run *run)
 		now = ktime_get_ns();
 		if (now >= stop_at || rxps_run_complete(run))
 			break;
-		work += rxps_queue_post(run, now);
 		rxps_answers_repost(run, now);
+		work += rxps_queue_post(run, now);
 		rxps_answers_watch(run, now);
 		if (work)
 			worked = now;
 		else if (now - worked > RXPS_SPIN_NS)
 			rxps_run_sleep(run, &run->ending, now,
-				       min(stop_at, rxps_queue_post_at(run)));
+				       min3(stop_at, rxps_queue_post_at(run),
+					    rxps_answers_repost_at(run)));
 		cond_resched();
 	}
 }
 
-/* Polls while @waits, until @until has passed or *@flag is set. */
-static void rxps_run_settle(struct rxps_run *run,
-			    bool (*waits)(const struct rxps_run *run),
-			    const bool *flag, u64 until)
+/* Waits for what may still complete and be answered, unless the run is dead. */
+static void rxps_run_settle(struct rxps_run *run, u64 until)
 {
 	u64 now = ktime_get_ns();
 
-	while (waits(run) && now < until && !READ_ONCE(*flag)) {
+	while (rxps_run_is_due(run) && now < until && !READ_ONCE(run->dead)) {
+		rxps_answers_repost(run, now);
 		if (!rxps_queue_poll(run))
-			rxps_run_sleep(run, flag, now, until);
+			rxps_run_sleep(run, &run->dead, now,
+				       min(until, rxps_answers_repost_at(run)));
+		cond_resched();
+		now = ktime_get_ns();
+	}
+}
+
+/* Waits for what a QP in error gives back. */
+static void rxps_run_flush(struct rxps_run *run, u64 until)
+{
+	static const bool never;
+	u64 now = ktime_get_ns();
+
+	while (rxps_run_is_posted(run) && now < until) {
+		if (!rxps_queue_poll(run))
+			rxps_run_sleep(run, &never, now, until);
 		cond_resched();
 		now = ktime_get_ns();
 	}
@@ -216,15 +231,13 @@ static void rxps_run_settle(struct rxps_run *run,
  */
 static void rxps_run_drain(struct rxps_run *run)
 {
-	static const bool never;
 	u64 now = ktime_get_ns();
 	u64 until = now + rxps_ms_to_ns(run->cfg.drain_timeout_ms);
 	u32 grace_ms = min(RXPS_GRACE_MS, run->cfg.drain_timeout_ms / 2);
 
-	rxps_run_settle(run, rxps_run_is_due, &run->dead,
-			now + rxps_ms_to_ns(grace_ms));
+	rxps_run_settle(run, now + rxps_ms_to_ns(grace_ms));
 	rxps_conn_disconnect(run);
-	rxps_run_settle(run, rxps_run_is_posted, &never, until);
+	rxps_run_flush(run, until);
 }
 
 /* A peer that leaves after the last acknowledgment has not failed the run. */

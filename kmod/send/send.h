@@ -424,6 +424,7 @@ void rxps_answers_expect(struct rxps_run *run, u64 seq, u64 now);
 bool rxps_answer_complete(struct rxps_run *run, const struct ib_wc *wc,
 			  u64 now);
 void rxps_answers_repost(struct rxps_run *run, u64 now);
+u64 rxps_answers_repost_at(const struct rxps_run *run);
 void rxps_answers_watch(struct rxps_run *run, u64 now);
 void rxps_answers_reclaim(struct rxps_run *run);
 
