@@ -93,6 +93,7 @@ func TestHeldRunEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, run.Err(), syscall.ECONNRESET, "the peer closed the connection")
+	refused(t, r.ctl.ReleaseRuns(r.ctx), syscall.EINVAL, "no run of this socket is held")
 }
 
 // A crowd is under way at once, and every message of each arrives.

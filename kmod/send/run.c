@@ -96,15 +96,17 @@ void rxps_run_failed(struct rxps_run *run, const char *fmt, ...)
  * rxps_run_go() - let a held run begin
  * @run: run
  *
- * Context: process. Return: false if the run is not held, or was let go before.
+ * Context: process. Return: false if the run is not held, was let go before, or
+ * has come to its end.
  */
 bool rxps_run_go(struct rxps_run *run)
 {
 	bool first;
 
 	spin_lock_irq(&run->lock);
-	first = run->cfg.hold && !run->go;
-	WRITE_ONCE(run->go, true);
+	first = run->cfg.hold && !run->go && !run->ending;
+	if (first)
+		WRITE_ONCE(run->go, true);
 	spin_unlock_irq(&run->lock);
 	if (first)
 		wake_up_process(run->task);
