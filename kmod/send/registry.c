@@ -2,11 +2,13 @@
 /*
  * registry.c - which runs there are: ids, places, memory, and who frees them.
  *
- * A run is entered before its thread starts. It takes a place and memory until
- * its thread leaves them (rxps_runs_leave()), and is kept, to be asked for,
- * until its thread has finished and its socket is closed; then the reaper frees
- * it, and nobody else does. For netlink.c, show.c and main.c, and at the end of
- * a run's life for run.c.
+ * A run has its id and its place before it has a thread, which is made without
+ * the registry's lock: that takes as long as kthreadd makes it. It is entered
+ * before the thread starts, takes a place and memory until its thread leaves
+ * them (rxps_runs_leave()), and is kept, to be asked for, until its thread has
+ * finished and its socket is closed; then the reaper frees it, and nobody else
+ * does. For netlink.c, show.c and main.c, and at the end of a run's life for
+ * run.c.
  */
 #include "send.h"
 
@@ -155,39 +157,80 @@ static int rxps_runs_room(const struct rxps_config *cfg,
 	return 0;
 }
 
-/* Gives the run an id, a thread that does not run yet, and a place. */
-static int rxps_run_register(struct rxps_run *run,
-			     struct netlink_ext_ack *extack)
+/* Gives the run an id and a place, where nobody finds it yet. */
+static int rxps_run_reserve(struct rxps_run *run,
+			    struct netlink_ext_ack *extack)
+{
+	int ret;
+
+	mutex_lock(&rxps_runs_lock);
+	ret = rxps_runs_room(&run->cfg, extack);
+	if (ret)
+		goto unlock;
+	ret = xa_reserve(&rxps_runs, rxps_last_id + 1, GFP_KERNEL);
+	if (ret) {
+		NL_SET_ERR_MSG(extack, "no memory for the run");
+		goto unlock;
+	}
+	run->id = ++rxps_last_id;
+	rxps_live++;
+	rxps_memory += rxps_memory_need(&run->cfg);
+	rxps_kept++;
+unlock:
+	mutex_unlock(&rxps_runs_lock);
+	return ret;
+}
+
+/* Undoes rxps_run_reserve(); rxps_runs_exit() may wait for that. */
+static void rxps_run_release(struct rxps_run *run)
+{
+	mutex_lock(&rxps_runs_lock);
+	xa_release(&rxps_runs, run->id);
+	rxps_live--;
+	rxps_memory -= rxps_memory_need(&run->cfg);
+	rxps_kept--;
+	mutex_unlock(&rxps_runs_lock);
+	wake_up_all(&rxps_empty);
+}
+
+/*
+ * Puts the run in its place and lets its thread go, unless the module is being
+ * unloaded by now.
+ */
+static int rxps_run_enter(struct rxps_run *run, struct netlink_ext_ack *extack)
+{
+	int ret = 0;
+
+	mutex_lock(&rxps_runs_lock);
+	if (rxps_closing) {
+		NL_SET_ERR_MSG(extack, "rxpost_send is being unloaded");
+		ret = -ESHUTDOWN;
+	} else {
+		/* the place is reserved: this takes no memory */
+		xa_store(&rxps_runs, run->id, run, GFP_KERNEL);
+		wake_up_process(run->task);
+	}
+	mutex_unlock(&rxps_runs_lock);
+	return ret;
+}
+
+static int rxps_run_start(struct rxps_run *run, struct netlink_ext_ack *extack)
 {
 	struct task_struct *task;
 	int ret;
 
-	lockdep_assert_held(&rxps_runs_lock);
-
-	ret = rxps_runs_room(&run->cfg, extack);
-	if (ret)
-		return ret;
-
-	run->id = rxps_last_id + 1;
 	task = kthread_create(rxps_run_thread, run, "rxps/%u", run->id);
 	if (IS_ERR(task)) {
 		NL_SET_ERR_MSG(extack, "no thread for the run");
 		return PTR_ERR(task);
 	}
-
-	ret = xa_insert(&rxps_runs, run->id, run, GFP_KERNEL);
-	if (ret) {
-		NL_SET_ERR_MSG(extack, "no memory for the run");
-		kthread_stop(task);
-		return ret;
-	}
-
 	run->task = get_task_struct(task);
-	rxps_last_id = run->id;
-	rxps_live++;
-	rxps_memory += rxps_memory_need(&run->cfg);
-	rxps_kept++;
-	return 0;
+	ret = rxps_run_enter(run, extack);
+	if (ret) {
+		kthread_stop(task);
+		put_task_struct(task);
+	}
+	return ret;
 }
 
 /**
@@ -215,15 +258,19 @@ int rxps_run_new(const struct rxps_config *cfg, u32 portid, u32 *id,
 		return -ENOMEM;
 	}
 
-	mutex_lock(&rxps_runs_lock);
-	ret = rxps_run_register(run, extack);
-	if (!ret) {
-		*id = run->id;
-		wake_up_process(run->task);
-	}
-	mutex_unlock(&rxps_runs_lock);
+	ret = rxps_run_reserve(run, extack);
 	if (ret)
-		rxps_run_free(run);
+		goto free_run;
+	*id = run->id;
+	ret = rxps_run_start(run, extack);
+	if (ret)
+		goto release;
+	return 0;
+
+release:
+	rxps_run_release(run);
+free_run:
+	rxps_run_free(run);
 	return ret;
 }
 
@@ -343,6 +390,7 @@ void rxps_runs_orphan(u32 portid)
 {
 	struct rxps_run *run;
 	unsigned long index;
+	bool finished = false;
 
 	if (xa_empty(&rxps_runs))
 		return;
@@ -352,10 +400,13 @@ void rxps_runs_orphan(u32 portid)
 		if (run->portid != portid)
 			continue;
 		run->orphan = true;
+		finished |= run->finished;
 		rxps_run_end(run, 0, "the socket that started the run was closed");
 	}
 	mutex_unlock(&rxps_runs_lock);
-	schedule_work(&rxps_reap_work);
+	/* those that are not finished call the reaper when they are */
+	if (finished)
+		schedule_work(&rxps_reap_work);
 }
 
 /* Returns whether the run holds anything of @device and was told to end. */
