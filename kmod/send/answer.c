@@ -36,6 +36,42 @@ u32 rxps_answers_need(const struct rxps_config *cfg)
 	return cfg->round_trip ? cfg->in_flight + RXPS_ANSWER_CHAIN : 0;
 }
 
+/* Entries of the ring of times of posting. */
+static u32 rxps_answers_ring(const struct rxps_config *cfg)
+{
+	return roundup_pow_of_two(cfg->in_flight);
+}
+
+/* A power of two, and so aligned to its own size. */
+static u32 rxps_answers_buf_size(const struct rxps_config *cfg)
+{
+	return roundup_pow_of_two(rxps_answers_need(cfg) * RXPS_ANSWER_SIZE);
+}
+
+/**
+ * rxps_answers_bytes() - what the receives of a run take
+ * @cfg: of the run
+ *
+ * Context: any. Return: bytes that rxps_answers_create() allocates at the most,
+ * with what the allocator adds; 0 for a run without round trips.
+ */
+u64 rxps_answers_bytes(const struct rxps_config *cfg)
+{
+	const struct rxps_answers *answers;
+	u32 nr = rxps_answers_need(cfg);
+
+	if (!nr)
+		return 0;
+	return kmalloc_size_roundup(nr * sizeof(*answers->wrs)) +
+	       kmalloc_size_roundup(nr * sizeof(*answers->sges)) +
+	       kmalloc_size_roundup(rxps_answers_ring(cfg) *
+				    sizeof(*answers->posted_ns)) +
+	       kmalloc_size_roundup(rxps_answers_buf_size(cfg)) +
+	       kmalloc_size_roundup(nr * sizeof(*answers->account.state)) +
+	       kmalloc_size_roundup(nr * sizeof(*answers->account.free)) +
+	       kmalloc_size_roundup(nr * sizeof(*answers->account.held));
+}
+
 /* Also takes what rxps_answers_alloc() could not finish. */
 static void rxps_answers_free(struct rxps_answers *answers)
 {
@@ -51,7 +87,7 @@ static void rxps_answers_free(struct rxps_answers *answers)
 static int rxps_answers_alloc(struct rxps_run *run)
 {
 	struct rxps_answers *answers = &run->answers;
-	u32 ring = roundup_pow_of_two(run->cfg.in_flight);
+	u32 ring = rxps_answers_ring(&run->cfg);
 	int node = ibdev_to_node(run->device);
 	u32 nr = answers->nr;
 	u8 *state;
@@ -62,8 +98,7 @@ static int rxps_answers_alloc(struct rxps_run *run)
 	answers->posted_ns = kvcalloc(ring, sizeof(*answers->posted_ns),
 				      GFP_KERNEL);
 	answers->ring_mask = ring - 1;
-	/* of a power of two, and so aligned to its own size */
-	answers->buf = kzalloc_node(roundup_pow_of_two(nr * RXPS_ANSWER_SIZE),
+	answers->buf = kzalloc_node(rxps_answers_buf_size(&run->cfg),
 				    GFP_KERNEL | __GFP_NOWARN |
 				    __GFP_RETRY_MAYFAIL, node);
 	state = kvcalloc(nr, sizeof(*state), GFP_KERNEL);

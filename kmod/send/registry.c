@@ -4,11 +4,11 @@
  *
  * A run has its id and its place before it has a thread, which is made without
  * the registry's lock: that takes as long as kthreadd makes it. It is entered
- * before the thread starts, takes a place and memory until its thread leaves
- * them (rxps_runs_leave()), and is kept, to be asked for, until its thread has
- * finished and its socket is closed; then the reaper frees it, and nobody else
- * does. For netlink.c, show.c and main.c, and at the end of a run's life for
- * run.c.
+ * before the thread starts, takes a place and the memory of its queue until its
+ * thread leaves them (rxps_runs_leave()), and is kept, to be asked for, until its
+ * thread has finished and its socket is closed; then the reaper frees it, and
+ * nobody else does. For netlink.c, show.c and main.c, and at the end of a run's
+ * life for run.c.
  */
 #include "send.h"
 
@@ -17,13 +17,14 @@
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/stringify.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 static unsigned int memory_limit_mb;
 module_param(memory_limit_mb, uint, 0644);
 MODULE_PARM_DESC(memory_limit_mb,
-		 "Most MiB of message buffers and work requests for all runs together; 0 (default) is a quarter of the machine's memory");
+		 "Most MiB of buffers, work requests and histograms for all runs together; 0 (default) is a quarter of the machine's memory");
 
 /*
  * Protects rxps_runs, rxps_last_id, rxps_live, rxps_memory, rxps_kept and
@@ -34,7 +35,7 @@ static DEFINE_MUTEX(rxps_runs_lock);
 static DEFINE_XARRAY(rxps_runs);
 static u32 rxps_last_id;
 static u32 rxps_live;
-static u64 rxps_memory;		/* of the buffers of all live runs */
+static u64 rxps_memory;		/* of the queues of live runs, and of all runs */
 static u32 rxps_kept;
 static bool rxps_closing;
 
@@ -42,17 +43,25 @@ static DECLARE_WAIT_QUEUE_HEAD(rxps_empty);
 static void rxps_reap(struct work_struct *work);
 static DECLARE_WORK(rxps_reap_work, rxps_reap);
 
-/* Buffers, work requests and the histogram: what is large in a run. */
-static u64 rxps_memory_need(const struct rxps_config *cfg)
+/* What a run allocates while it has a device. */
+static u64 rxps_memory_live(const struct rxps_config *cfg)
 {
-	u64 need = (u64)cfg->in_flight *
-		   (max_t(u32, cfg->size, L1_CACHE_BYTES) +
-		    sizeof(struct rxps_slot));
+	return rxps_slots_bytes(cfg) + rxps_answers_bytes(cfg);
+}
+
+/* What it is itself, for as long as it can be asked for. */
+static u64 rxps_memory_kept(const struct rxps_config *cfg)
+{
+	u64 bytes = kmalloc_size_roundup(sizeof(struct rxps_run));
 
 	if (cfg->round_trip)
-		need += rxps_answers_need(cfg) * (u64)RXPS_ANSWER_SIZE +
-			sizeof(struct rxpost_histogram);
-	return need;
+		bytes += PAGE_ALIGN(sizeof(struct rxpost_histogram));
+	return bytes;
+}
+
+static u64 rxps_memory_need(const struct rxps_config *cfg)
+{
+	return rxps_memory_live(cfg) + rxps_memory_kept(cfg);
 }
 
 static u64 rxps_memory_left(void)
@@ -64,8 +73,10 @@ static u64 rxps_memory_left(void)
 }
 
 /**
- * rxps_runs_leave() - give back the place and the memory of a run
+ * rxps_runs_leave() - give back the place of a run and the memory of its queue
  * @run: run, that holds nothing of its device any more
+ *
+ * Itself and its histogram it keeps until the reaper frees it.
  *
  * Context: the run's thread.
  */
@@ -73,7 +84,7 @@ void rxps_runs_leave(struct rxps_run *run)
 {
 	mutex_lock(&rxps_runs_lock);
 	rxps_live--;
-	rxps_memory -= rxps_memory_need(&run->cfg);
+	rxps_memory -= rxps_memory_live(&run->cfg);
 	mutex_unlock(&rxps_runs_lock);
 }
 
@@ -101,7 +112,8 @@ static struct rxps_run *rxps_run_alloc(const struct rxps_config *cfg,
 	if (!run)
 		return NULL;
 	if (cfg->round_trip) {
-		run->rtt = kvzalloc(sizeof(*run->rtt), GFP_KERNEL);
+		/* whole pages, where kmalloc() takes a power of two of them */
+		run->rtt = vzalloc(sizeof(*run->rtt));
 		if (!run->rtt)
 			goto free_run;
 	}
@@ -123,7 +135,7 @@ free_run:
 /* Of a run that never had a thread, or has none any more. */
 static void rxps_run_free(struct rxps_run *run)
 {
-	kvfree(run->rtt);
+	vfree(run->rtt);
 	kfree(run);
 }
 
@@ -358,6 +370,7 @@ static void rxps_reap_collect(struct list_head *reaped)
 			continue;
 		xa_erase(&rxps_runs, index);
 		rxps_kept--;
+		rxps_memory -= rxps_memory_kept(&run->cfg);
 		list_add_tail(&run->reaped, reaped);
 	}
 	mutex_unlock(&rxps_runs_lock);

@@ -399,6 +399,7 @@ void rxps_queue_reclaim(struct rxps_run *run);
 void rxps_ledger_read(struct rxps_run *run, struct rxps_ledger *ledger);
 
 /* slot.c */
+u64 rxps_slots_bytes(const struct rxps_config *cfg);
 int rxps_slots_alloc(struct rxps_run *run);
 void rxps_slots_free(struct rxps_run *run);
 void rxps_slot_stamp(struct rxps_run *run, struct rxps_slot *slot, u64 seq,
@@ -416,6 +417,7 @@ const char *rxps_op_failure(const struct rxps_op *op, enum ib_wc_status status);
 
 /* answer.c */
 u32 rxps_answers_need(const struct rxps_config *cfg);
+u64 rxps_answers_bytes(const struct rxps_config *cfg);
 int rxps_answers_create(struct rxps_run *run);
 void rxps_answers_destroy(struct rxps_run *run);
 int rxps_answers_fill(struct rxps_run *run);

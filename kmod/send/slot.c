@@ -17,6 +17,28 @@ static bool rxps_has_header(const struct rxps_run *run)
 	       !(run->cfg.op->flags & RXPS_OP_READ);
 }
 
+static u32 rxps_slot_buf_size(const struct rxps_config *cfg)
+{
+	return cfg->size ? max_t(u32, cfg->size, L1_CACHE_BYTES) : 0;
+}
+
+/**
+ * rxps_slots_bytes() - what the slots of a run take
+ * @cfg: of the run
+ *
+ * Context: any. Return: bytes that rxps_slots_alloc() allocates at the most,
+ * with what the allocator adds.
+ */
+u64 rxps_slots_bytes(const struct rxps_config *cfg)
+{
+	const struct rxps_queue *queue;
+	u64 nr = cfg->in_flight;
+
+	return nr * kmalloc_size_roundup(rxps_slot_buf_size(cfg)) +
+	       PAGE_ALIGN(nr * sizeof(*queue->slots)) +
+	       kmalloc_size_roundup(nr * sizeof(*queue->free));
+}
+
 /* All of a message that stays: only sequence number and time come later. */
 static void rxps_slot_fill(u8 *buf, u32 size, u32 index)
 {
@@ -47,7 +69,7 @@ static int rxps_slot_init(struct rxps_run *run, u32 index)
 	if (!size)
 		return 0;
 
-	slot->buf = kmalloc_node(max_t(u32, size, L1_CACHE_BYTES),
+	slot->buf = kmalloc_node(rxps_slot_buf_size(&run->cfg),
 				 GFP_KERNEL | __GFP_NOWARN |
 				 __GFP_RETRY_MAYFAIL,
 				 ibdev_to_node(device));
