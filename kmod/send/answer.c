@@ -324,7 +324,8 @@ u32 rxps_answers_room(const struct rxps_run *run)
  * @seq: sequence number of the message, for which there is room
  * @now: ktime_get_ns()
  *
- * One that the device then refuses is noted again with its next try.
+ * One that the device then refuses is noted again with its next try. Only for a
+ * run of round trips.
  *
  * Context: the run's thread.
  */
@@ -332,8 +333,6 @@ void rxps_answers_expect(struct rxps_run *run, u64 seq, u64 now)
 {
 	struct rxps_answers *answers = &run->answers;
 
-	if (!answers->nr)
-		return;
 	if (!rxps_unanswered(&run->ledger))
 		answers->since = now;
 	answers->posted_ns[seq & answers->ring_mask] = now;

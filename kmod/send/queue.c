@@ -153,6 +153,7 @@ static struct rxps_slot *rxps_slot_top(struct rxps_queue *queue, u32 i)
 static struct ib_send_wr *rxps_chain_build(struct rxps_run *run, u32 nr,
 					   u64 now)
 {
+	struct rxps_queue *queue = &run->queue;
 	struct ib_send_wr *next = NULL;
 	struct rxps_slot *slot;
 	u32 i = nr;
@@ -160,9 +161,12 @@ static struct ib_send_wr *rxps_chain_build(struct rxps_run *run, u32 nr,
 	while (i--) {
 		u64 seq = run->ledger.posted + i;
 
-		slot = rxps_slot_top(&run->queue, i);
-		rxps_slot_stamp(run, slot, seq, now);
-		rxps_answers_expect(run, seq, now);
+		slot = rxps_slot_top(queue, i);
+		slot->wr.wr_id += RXPS_WR_GENERATION;
+		if (queue->stamps)
+			rxps_slot_stamp(run, slot, seq, now);
+		if (run->answers.nr)
+			rxps_answers_expect(run, seq, now);
 		slot->wr.next = next;
 		next = &slot->wr;
 	}
@@ -382,7 +386,8 @@ u32 rxps_queue_poll(struct rxps_run *run)
 		else if (!failure && rxps_queue_is_failure(wc))
 			failure = wc;
 	}
-	run->ledger.receives = run->answers.account.ledger;
+	if (run->answers.nr)
+		run->ledger.receives = run->answers.account.ledger;
 	rxps_ledger_end(run);
 
 	if (strays && !queue->strays)

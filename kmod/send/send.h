@@ -202,6 +202,7 @@ struct rxps_slot {
  * @slots: in_flight of them
  * @free: stack of indices of slots the device does not have
  * @nr_free: height of that stack
+ * @stamps: messages have a header or immediate data, which differ in each
  * @not_before: no post before this time (back-off or rate), in ns
  * @rate_next: when the rate allows the next batch, in ns
  * @backoff_ns: how long to wait after the next refusal
@@ -214,6 +215,7 @@ struct rxps_queue {
 	struct rxps_slot *slots;
 	u16 *free;
 	u32 nr_free;
+	bool stamps;
 	u64 not_before;
 	u64 rate_next;
 	u64 backoff_ns;

@@ -11,10 +11,10 @@
 
 #include "wire.h"
 
-static bool rxps_has_header(const struct rxps_run *run)
+static bool rxps_has_header(const struct rxps_config *cfg)
 {
-	return run->cfg.size >= sizeof(struct rxpost_wire_hdr) &&
-	       !(run->cfg.op->flags & RXPS_OP_READ);
+	return cfg->size >= sizeof(struct rxpost_wire_hdr) &&
+	       !(cfg->op->flags & RXPS_OP_READ);
 }
 
 static u32 rxps_slot_buf_size(const struct rxps_config *cfg)
@@ -154,6 +154,8 @@ int rxps_slots_alloc(struct rxps_run *run)
 		cond_resched();
 	}
 	queue->nr_free = nr;
+	queue->stamps = rxps_has_header(&run->cfg) ||
+			run->cfg.op->flags & RXPS_OP_IMM;
 	return 0;
 
 free_slots:
@@ -176,8 +178,8 @@ static void rxps_slot_head(struct rxps_run *run, struct rxps_slot *slot,
 }
 
 /**
- * rxps_slot_stamp() - make a message of a free slot
- * @run: run
+ * rxps_slot_stamp() - write what is of this message alone
+ * @run: run, whose messages have anything of the kind (queue.stamps)
  * @slot: its slot, about to be posted
  * @seq: sequence number of the message
  * @now: ktime_get_ns()
@@ -187,11 +189,10 @@ static void rxps_slot_head(struct rxps_run *run, struct rxps_slot *slot,
 void rxps_slot_stamp(struct rxps_run *run, struct rxps_slot *slot, u64 seq,
 		     u64 now)
 {
-	if (rxps_has_header(run))
+	if (rxps_has_header(&run->cfg))
 		rxps_slot_head(run, slot, seq, now);
 	if (run->cfg.op->flags & RXPS_OP_IMM)
 		slot->wr.ex.imm_data = cpu_to_be32(lower_32_bits(seq));
-	slot->wr.wr_id += RXPS_WR_GENERATION;
 }
 
 /**
