@@ -3,9 +3,13 @@ package e2e
 // This file owns the device that goes and comes back.
 
 import (
+	"errors"
+	"fmt"
+	"syscall"
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/rxpost/rxpost/ctl"
 	"github.com/rxpost/rxpost/internal/rdma"
@@ -92,6 +96,58 @@ func TestDeleteWithoutDevice(t *testing.T) {
 	r.unplug(events)
 	r.deleteSoon()
 	r.addDevice()
+	r.add(ctl.ReceiverConfig{})
+	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
+	r.deleteSoon()
+}
+
+// plugRepeatedly makes a soft device on a netdev of its own and removes it, again
+// and again.
+func plugRepeatedly(t *testing.T, device, netdev string, times int) error {
+	t.Helper()
+	link := &netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: netdev}}
+	if err := netlink.LinkAdd(link); err != nil {
+		return err
+	}
+	defer func() {
+		if err := netlink.LinkDel(link); err != nil {
+			t.Error(err)
+		}
+	}()
+	for range times {
+		if err := rdma.Host().Add(device, "rxe", netdev); err != nil {
+			return err
+		}
+		if err := rdma.Host().Delete(device); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Devices come and go while receivers are looked for on devices by name: the
+// core's lock and ours are taken by both.
+func TestDevicesComeWhileNamesAreLookedUp(t *testing.T) {
+	r := newRig(t)
+	bounded(t, "devices and names", 2*settleTime, func() error {
+		var g errgroup.Group
+		for i := range 2 {
+			g.Go(func() error { return plugRepeatedly(t, fmt.Sprint("rxe", 8+i), fmt.Sprint("rxnet", 8+i), 40) })
+		}
+		plugged := make(chan error, 1)
+		go func() { plugged <- g.Wait() }()
+		for {
+			select {
+			case err := <-plugged:
+				return err
+			default:
+			}
+			_, err := r.ctl.Add(r.ctx, ctl.ReceiverConfig{Name: "r7", Addr: listenAddr, Device: "rxe7"})
+			if !errors.Is(err, syscall.ENODEV) {
+				return fmt.Errorf("a receiver on no device: %w", err)
+			}
+		}
+	})
 	r.add(ctl.ReceiverConfig{})
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
 	r.deleteSoon()
