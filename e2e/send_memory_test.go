@@ -31,7 +31,7 @@ func (r *rig) boundRuns() {
 // A run is billed for what the kernel allocates, which is more than it asks for.
 func TestRunMemoryIsWhatIsAllocated(t *testing.T) {
 	r := newRig(t)
-	r.add(ctl.ReceiverConfig{})
+	r.add(ctl.ReceiverConfig{SlotSize: u32(8192)})
 	r.boundRuns()
 	for _, tt := range []struct {
 		name       string
