@@ -39,28 +39,6 @@ u64 rxps_slots_bytes(const struct rxps_config *cfg)
 	       kmalloc_size_roundup(nr * sizeof(*queue->free));
 }
 
-static u32 rxps_slot_buf_size(const struct rxps_config *cfg)
-{
-	return cfg->size ? max_t(u32, cfg->size, L1_CACHE_BYTES) : 0;
-}
-
-/**
- * rxps_slots_bytes() - what the slots of a run take
- * @cfg: of the run
- *
- * Context: any. Return: bytes that rxps_slots_alloc() allocates at the most,
- * with what the allocator adds.
- */
-u64 rxps_slots_bytes(const struct rxps_config *cfg)
-{
-	const struct rxps_queue *queue;
-	u64 nr = cfg->in_flight;
-
-	return nr * kmalloc_size_roundup(rxps_slot_buf_size(cfg)) +
-	       PAGE_ALIGN(nr * sizeof(*queue->slots)) +
-	       kmalloc_size_roundup(nr * sizeof(*queue->free));
-}
-
 /* All of a message that stays: only sequence number and time come later. */
 static void rxps_slot_fill(u8 *buf, u32 size, u32 index)
 {
