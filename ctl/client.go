@@ -42,6 +42,7 @@ type Client struct {
 	mu       sync.Mutex                // protects families and one request at a time on conn
 	conn     transport
 	families map[string]genetlink.Family
+	owed     bool // an answer, or the rest of one, is still to be received; under mu
 }
 
 // New opens a client. It needs no module and no privilege: a missing module
@@ -192,6 +193,9 @@ func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, da
 		return nil, err
 	}
 	defer release()
+	if err := c.collect(); err != nil {
+		return nil, err
+	}
 	msg := genetlink.Message{
 		Header: genetlink.Header{Command: r.cmd, Version: f.Version},
 		Data:   data,
@@ -200,8 +204,13 @@ func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, da
 	if err != nil {
 		return nil, err
 	}
+	c.owed = true
 	for {
 		msgs, headers, err := c.conn.Receive()
+		if unanswered(err) {
+			return nil, err
+		}
+		c.owed = false
 		if oe, ok := errors.AsType[*netlink.OpError](err); ok && stale(oe.Sequence, sent) {
 			continue
 		}
@@ -210,6 +219,25 @@ func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, da
 		}
 	}
 }
+
+// collect receives what is left of an answer that nobody waited for until its
+// end. Were it still there, the library would take what is left of a dump and the
+// answer to the next request for one, and so would the kernel refuse the next
+// dump. c.mu is held.
+func (c *Client) collect() error {
+	if !c.owed {
+		return nil
+	}
+	if _, _, err := c.conn.Receive(); unanswered(err) {
+		return err
+	}
+	c.owed = false
+	return nil
+}
+
+// unanswered reports whether err says that no answer came in time. The kernel
+// answers while it is asked, so the answer comes nevertheless.
+func unanswered(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // stale reports whether a message of that sequence number answers an earlier
 // request, one whose context ended before its answer came. An error that is no

@@ -304,3 +304,51 @@ func (s *staleConn) Receive() ([]genetlink.Message, []netlink.Message, error) {
 	}
 	return s.transport.Receive()
 }
+
+// TestAnswerNobodyWaitedFor gives up a request before its answer has come. The
+// next request's answer must not go with it.
+func TestAnswerNobodyWaitedFor(t *testing.T) {
+	c, _ := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	if _, err := c.Info(t.Context()); err != nil { // the family is known from now on
+		t.Fatal(err)
+	}
+	c.conn = &gluingConn{transport: c.conn}
+	if _, err := c.Info(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("error %v, want that of a deadline", err)
+	}
+	if info, err := c.Info(t.Context()); err != nil || info.ABI != 1 {
+		t.Errorf("the request after it: %+v, %v", info, err)
+	}
+}
+
+// gluingConn does not get its first answer in time. It receives it together with
+// all that has been answered until then, as the library does with parts of a
+// dump.
+type gluingConn struct {
+	transport
+	receives, sends int
+}
+
+func (g *gluingConn) Send(m genetlink.Message, family uint16, flags netlink.HeaderFlags) (netlink.Message, error) {
+	g.sends++
+	return g.transport.Send(m, family, flags)
+}
+
+func (g *gluingConn) Receive() ([]genetlink.Message, []netlink.Message, error) {
+	g.receives++
+	if g.receives == 1 {
+		if _, _, err := g.transport.Receive(); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, os.ErrDeadlineExceeded
+	}
+	msgs, headers := []genetlink.Message{{}}, []netlink.Message{{Header: netlink.Header{Sequence: 1}}}
+	if g.receives > 2 {
+		return g.transport.Receive()
+	}
+	if g.sends == 1 {
+		return msgs, headers, nil
+	}
+	more, moreHeaders, err := g.transport.Receive()
+	return append(msgs, more...), append(headers, moreHeaders...), err
+}

@@ -84,19 +84,19 @@ func anyReady(runs []ctl.Run) bool {
 }
 
 // stopRuns stops all runs and waits for their end, as long as their own
-// time-outs allow.
+// time-outs allow from when the last was asked to stop.
 func stopRuns(ctx context.Context, c client, ids []uint32) ([]ctl.Run, error) {
 	r, err := c.Run(ctx, ids[0])
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.ConnectTimeout.Duration()+r.DrainTimeout.Duration()+stopMargin)
-	defer cancel()
 	for _, id := range ids {
 		if err := c.StopRun(ctx, id); err != nil {
 			return nil, err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.ConnectTimeout.Duration()+r.DrainTimeout.Duration()+stopMargin)
+	defer cancel()
 	return c.WaitRuns(ctx, ids...)
 }
 
