@@ -87,7 +87,7 @@ func eventLine(e ctl.Event) string {
 		add(true, "%s", ledgerSum(*e.Ledger))
 	}
 	if e.Mappings != nil {
-		add(true, "%s", plural(*e.Mappings, "live mapping"))
+		add(true, "with %s", plural(*e.Mappings, "live mapping"))
 	}
 	return strings.Join(words, " ")
 }

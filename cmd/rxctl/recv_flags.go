@@ -46,18 +46,18 @@ func queueFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 	optionVar(fs, &cfg.Depth, "depth", "receives",
 		"receives to keep posted per connection, 1 to 65536 (default 256)", parseCount)
 	optionVar(fs, &cfg.DepthMax, "depth-max", "slots",
-		"slots per connection, up to which depth can be raised (default: depth); fixed", parseCount)
+		"slots per connection, up to which depth can be raised, to 65536 (default: depth); fixed", parseCount)
 	optionVar(fs, &cfg.Batch, "batch", "receives",
 		"receives handed to the device in one call, 1 to 256 and at most depth (default 16)", parseCount)
 	optionVar(fs, &cfg.BatchTimeout, "batch-timeout", "time",
-		"longest wait of a completed slot for its batch; 0 is none (default 100us)", parseMicroseconds)
+		"longest wait of a completed slot for its batch, 0 to 1s; 0 is none (default 100us)", parseMicroseconds)
 	optionVar(fs, &cfg.LowWater, "low-water", "receives",
-		"with so few receives posted, post without waiting for a batch (default: a quarter of depth)", parseCount)
+		"with so few receives posted, 0 to below depth, post without waiting for a batch (default: a quarter of depth)", parseCount)
 	fs.Var(&slotFlag{&cfg.SlotSize, &cfg.Segments}, "slot",
 		"bytes in one slot, the largest message that fits, 1 to 1M; "+
 			"in segments, one SGE each, like 64+4032 (default 4k); fixed")
 	optionVar(fs, &cfg.Hold, "hold", "time",
-		"how long a message is kept before its slot is posted again, as a slow consumer would; "+
+		"how long a message is kept before its slot is posted again, as a slow consumer would, 0 to 10m; "+
 			"0 is not at all (default 0)", parseMicroseconds)
 	optionVar(fs, &cfg.Sink, "sink", "sink",
 		"what is done with a message: discard, verify, or echo, which answers it (default discard); fixed", ctl.ParseSink)
@@ -74,7 +74,7 @@ func pollFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 	optionVar(fs, &cfg.Budget, "budget", "count",
 		"completions taken in one poll, 1 to 16 (default 16)", parseCount)
 	optionVar(fs, &cfg.Spin, "spin", "time",
-		"how long hybrid polling spins on an empty CQ (default 50us)", parseMicroseconds)
+		"how long hybrid polling spins on an empty CQ, 0 to 10ms (default 50us)", parseMicroseconds)
 }
 
 // connFlags adds who may connect, what a sender is told, and how it ends.
@@ -84,14 +84,14 @@ func connFlags(fs *pflag.FlagSet, cfg *ctl.ReceiverConfig) {
 	fs.Var(&listFlag[netip.Prefix]{&cfg.Allow, "prefixes", parsePrefix}, "allow",
 		"who may connect, like 10.9.0.0/24; with commas or again for more; any is everybody (default any)")
 	optionVar(fs, &cfg.IdleTimeout, "idle-timeout", "time",
-		"end a connection that received nothing for so long; 0 is never (default 0)", parseMilliseconds)
+		"end a connection that received nothing for so long, 0 to 24h; 0 is never (default 0)", parseMilliseconds)
 	optionVar(fs, &cfg.RNRTimer, "rnr-timer", "time",
 		"wait that an empty queue asks of a sender, 1us to 655.36ms, rounded up to a value of the InfiniBand table; "+
 			"iWARP has none (default 640us)", parseMicroseconds)
 	optionVar(fs, &cfg.RNRRetry, "rnr-retry", "count",
 		"times a sender may be told to wait, 0 to 7; 7 is no limit (default 7); fixed", parseCount)
 	optionVar(fs, &cfg.DrainTimeout, "drain-timeout", "time",
-		"longest wait for outstanding receives at teardown (default 5s)", parseMilliseconds)
+		"longest wait for outstanding receives at teardown, 1ms to 10m (default 5s)", parseMilliseconds)
 }
 
 // addrFlag is an address that stays invalid unless given.

@@ -88,7 +88,7 @@ func receiverBlock(r ctl.Receiver) string {
 // stateText says what a receiver does, and where.
 func stateText(r ctl.Receiver) string {
 	if r.State == ctl.ReceiverStateNoDevice {
-		return fmt.Sprintf("%s, waiting for %s, %s", r.State, orNone(r.Device), r.AddrPort())
+		return fmt.Sprintf("%s, %s was removed; waiting for %s on an RDMA device", r.State, orNone(r.Device), r.AddrPort())
 	}
 	return fmt.Sprintf("%s on %s, %s", r.State, orNone(r.Device), r.AddrPort())
 }

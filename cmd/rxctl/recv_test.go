@@ -115,7 +115,7 @@ func TestRecvShow(t *testing.T) {
   memory: 1 MiB now, 258 MiB at most, 256 live mappings
 
 receiver: r1
-  state: no-device, waiting for rxe1, 10.9.0.1:7471
+  state: no-device, rxe1 was removed; waiting for 10.9.0.1:7471 on an RDMA device
   connections: 1 of 128
   allowed: 10.9.0.0/24, fd00::/8
   queue: depth 256 of 512 slots of 4 KiB (64+4032), low water 64

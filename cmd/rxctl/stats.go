@@ -83,7 +83,8 @@ const glossary = `Words:
   bogus         completions for a slot that was not posted or does not exist
   empty         times the poller found a live queue used up; the device may run
                 dry more often, which rnr shows
-  lowest        fewest receives outstanding on a live connection
+  lowest        fewest receives outstanding on a live connection, as its poller saw
+                it; the device's queue can have been shorter, even empty (see rnr)
   rnr           times the device told a sender to wait (receiver not ready)
   gaps          sequence numbers that never came
   repeats       sequence numbers that came again or out of order
