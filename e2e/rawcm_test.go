@@ -155,7 +155,11 @@ func (p *rawPeer) establish() {
 func (p *rawPeer) expect(want uint32) {
 	p.t.Helper()
 	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
+	deadline := time.Now().Add(slack)
 	n, err := unix.Poll(fds, int(slack/time.Millisecond))
+	for err == unix.EINTR { // a signal of Go's own scheduler
+		n, err = unix.Poll(fds, max(0, int(time.Until(deadline)/time.Millisecond)))
+	}
 	if err != nil || n != 1 {
 		p.t.Fatalf("no CM event %d in %v: %v", want, slack, err)
 	}
