@@ -118,9 +118,9 @@ func plugRepeatedly(t *testing.T, device, netdev string, times int) error {
 		if err := rdma.Host().Add(device, "rxe", netdev); err != nil {
 			return err
 		}
-		// A list of devices that is made while others come and go may leave
-		// one out, which is told in two ways. It is there: the caller's bound
-		// ends this if it is not.
+		// The list of devices was seen without one that is there, while others
+		// came and went; why is not established. What is tested is that nothing
+		// hangs, so it is tried again, and logged, within the caller's bound.
 		for err := rdma.Host().Delete(device); err != nil; {
 			t.Log(err)
 			err = rdma.Host().Delete(device)
