@@ -241,7 +241,8 @@ func TestConnectAndVanish(t *testing.T) {
 	runs := r.held(n, 20)
 	r.release()
 	r.sentAll(runs)
-	r.await("all runs gone", func() bool { return r.receiver().Conns == uint32(waiting) })
+	// The CM may give one of those up meanwhile.
+	r.await("all runs gone", func() bool { return r.receiver().Conns <= uint32(waiting) })
 	r.intact(r.receiver().Counters, uint64(n)*20)
 	l := r.deleteSoon()
 	if want := uint64(n) * 20; l.Completed != want || l.Failed != 0 || l.Posted != want+l.Flushed {

@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// slack is what emulation and a busy machine may add to a bound of the
-	// modules' own.
-	slack = 10 * time.Second
 	// retryTime is how long a run takes to find out for itself that its peer is
 	// gone: seven retries of the RDMA CM's time-out of one to two seconds.
 	retryTime = 20 * time.Second

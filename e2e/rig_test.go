@@ -22,10 +22,6 @@ import (
 const (
 	netdevName = "rxnet0"
 	deviceName = "rxe0"
-	// Longest a test may take; far above what any needs without KVM.
-	testTime = 5 * time.Minute
-	// Longest that things on their way to an end may take.
-	settleTime = 30 * time.Second
 )
 
 var listenAddr = netip.MustParseAddrPort("10.9.0.1:7471")

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	rounds   = 50
 	peerLeft = "the peer closed the connection"
 
 	smallDepth, smallSlot = 64, 512
