@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -24,7 +26,8 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 // inherit the lock: when the harness is killed, make dies with it, but not the
 // compilers, and until they have ended nobody else may build there.
 func runHolding(ctx context.Context, lock *Lock, dir string, args ...string) (string, error) {
-	var out, all bytes.Buffer
+	var out bytes.Buffer
+	var all transcript
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
@@ -43,4 +46,23 @@ func runHolding(ctx context.Context, lock *Lock, dir string, args ...string) (st
 		return "", &CommandError{Args: args, Output: all.String(), Err: err}
 	}
 	return out.String(), nil
+}
+
+// transcript is what a program wrote to both of its outputs, each of which is
+// copied by a goroutine of its own.
+type transcript struct {
+	mu   sync.Mutex // protects text
+	text strings.Builder
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }
