@@ -51,6 +51,12 @@ soak: deps build ## Tests with dice and races for DURATION (1h); writes docs/rel
 	$(GO) run ./internal/soak -seed $(SEED) -duration $(DURATION) -table docs/reliability.md \
 		-rxvm "$(CURDIR)/$(BIN)/rxvm $(E2E_VM)"
 
+coverage: deps build ## Lines and branches of the modules that the tests reach: a table, and bin/coverage/index.html
+	@rm -rf $(BIN)/coverage && mkdir -p $(BIN)/coverage
+	$(GO) test -count=1 -timeout 60m \
+		-exec "$(CURDIR)/$(BIN)/rxvm --kernel debug --coverage $(CURDIR)/$(BIN)/coverage/e2e $(E2E_VM)" ./e2e
+	@$(GO) run ./internal/coverage $(BIN)/coverage
+
 lint: deps build ## Everything that finds fault without running it
 	@sh .ci/lint
 
@@ -74,5 +80,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go test-vm e2e test-debug soak lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go test-vm e2e test-debug soak coverage lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help

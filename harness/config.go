@@ -30,6 +30,7 @@ type Config struct {
 	Add          []string      // SRC or SRC:DST
 	RDMAUserland bool
 	Build        Build
+	Coverage     string   // folder for what the modules' code counted; "" counts nothing
 	Args         []string // the command
 	TTY          bool     // give it a terminal
 
@@ -241,6 +242,7 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 	if err != nil {
 		return wire.Status{}, err
 	}
+	c.Build.Coverage = c.Coverage != ""
 	built, err := f.BuildModules(ctx, root, k, c.Build)
 	if err != nil {
 		return wire.Status{}, err
@@ -271,6 +273,9 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 		return wire.Status{}, err
 	}
 	pl.spec.Env = append(pl.spec.Env, modulesVar+"="+built)
+	if err := c.prepareCoverage(pl, built, f.workDir(root, k, c.Build)); err != nil {
+		return wire.Status{}, err
+	}
 	if err := p.spec(pl.spec); err != nil {
 		return wire.Status{}, err
 	}

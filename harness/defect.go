@@ -19,7 +19,7 @@ const defectsDir = "test/defects"
 
 // Defects lists the defects that can be planted.
 func Defects(root string) ([]string, error) {
-	return defectsIn(filepath.Join(root, "kmod"))
+	return defectsIn(kmodDir(root))
 }
 
 func defectsIn(tree string) ([]string, error) {

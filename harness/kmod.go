@@ -51,12 +51,8 @@ type buildJob struct {
 // with the modules, which the cache keys by everything that goes into them. It
 // returns "" when there is nothing to build.
 func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Build) (string, error) {
-	if _, err := exec.LookPath("pahole"); err != nil {
-		// The headers of some kernels bring a vmlinux, and then their
-		// makefiles insist on pahole.
-		b.NoBTF = true
-	}
-	tree := filepath.Join(root, "kmod")
+	b = b.here()
+	tree := kmodDir(root)
 	j := buildJob{Build: b, kernel: k, tree: tree, src: tree}
 	if b.Defect != "" {
 		dir, remove, err := f.plantDefect(ctx, tree, b.Defect)
@@ -73,7 +69,12 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 	if j.files, err = sourceFiles(j.src); err != nil {
 		return "", err
 	}
-	sum, err := hashFiles(j.src, j.files, k.id(), fmt.Sprint(b))
+	words := []string{k.id(), fmt.Sprint(b)}
+	if b.Coverage {
+		// Objects know where they were built.
+		words = append(words, f.Cache.Path(j.workKey()))
+	}
+	sum, err := hashFiles(j.src, j.files, words...)
 	if err != nil {
 		return "", err
 	}
@@ -84,6 +85,21 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 		f.say("building modules for %s", k.Release)
 		return f.buildIn(ctx, j, j.workKey(), dir)
 	})
+}
+
+// here is the build as this host can do it.
+func (b Build) here() Build {
+	if _, err := exec.LookPath("pahole"); err != nil {
+		// The headers of some kernels bring a vmlinux, and then their
+		// makefiles insist on pahole.
+		b.NoBTF = true
+	}
+	return b
+}
+
+// workDir is where the modules of a work tree are built.
+func (f *Fetcher) workDir(root string, k Kernel, b Build) string {
+	return f.Cache.Path(buildJob{Build: b.here(), kernel: k, tree: kmodDir(root)}.workKey())
 }
 
 // workKey tells working copies apart that must not share objects, or that would
@@ -110,6 +126,8 @@ func (b Build) suffix() string {
 	}
 	return s
 }
+
+func kmodDir(root string) string { return filepath.Join(root, "kmod") }
 
 // kbuildDirs lists the folders to build, those with a Kbuild of their own.
 func kbuildDirs(src string) ([]string, error) {
@@ -197,7 +215,10 @@ func makeArgs(k Kernel, b Build, dir, sub string) []string {
 		"make", "-s", "-j2", "-C", k.Headers(), "M=" + filepath.Join(dir, sub), "modules",
 		// The kernel's messages name files as the project does, not by
 		// where the cache was.
-		"KCFLAGS=-ffile-prefix-map=" + dir + "/=kmod/",
+		"KCFLAGS=-ffile-prefix-map=" + dir + "/=kmod/" + b.cflags(),
+	}
+	if b.Coverage {
+		args = append(args, coverageVars()...)
 	}
 	if b.Warnings {
 		args = append(args, "W=1")

@@ -52,6 +52,11 @@ func (f *Fetcher) buildIn(ctx context.Context, j buildJob, key, out string) erro
 	if err := errors.Join(err, os.Remove(mark)); err != nil {
 		return err
 	}
+	if j.Coverage {
+		if err := copyNotes(work, out); err != nil {
+			return err
+		}
+	}
 	return copyResults(work, j.dirs, out)
 }
 

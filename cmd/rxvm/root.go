@@ -75,6 +75,7 @@ func (o *options) vmFlags(cmd *cobra.Command) {
 	f.StringVar((*string)(&c.Accel), "accel", "", "kvm or tcg (default: kvm where it works)")
 	f.StringArrayVar(&c.Append, "append", nil, "kernel arguments")
 	f.StringVar(&c.GDB, "gdb", "", "let gdb attach: a port of 127.0.0.1, or a socket's path; no deadlines then")
+	f.StringVar(&c.Coverage, "coverage", "", "build the modules with gcov, and put its notes and counts into this folder")
 	f.DurationVar(&c.Timeout, "timeout", 0, "time for CMD (default 5m, longer without KVM)")
 	f.StringArrayVar(&c.Add, "add", nil, "take along SRC[:DST]: a folder, or a file with its libraries")
 	f.BoolVar(&c.RDMAUserland, "add-rdma-userland", false, "take along what libibverbs opens, and load the verbs modules")

@@ -82,6 +82,9 @@ func (p *ports) work() (*wire.Status, error) {
 			return nil, err
 		}
 	}
+	if err := p.sendCoverage(spec.Coverage); err != nil {
+		return nil, err
+	}
 	return status, nil
 }
 

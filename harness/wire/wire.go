@@ -26,6 +26,14 @@ type Spec struct {
 	Modules []string `json:"modules,omitempty"` // loaded in this order
 	Mkdirs  []string `json:"mkdirs,omitempty"`
 	Outputs []string `json:"outputs,omitempty"` // files or directories of files
+
+	Coverage *Coverage `json:"coverage,omitempty"`
+}
+
+// Coverage tells init to send what the kernel has counted in the modules.
+type Coverage struct {
+	Objects string `json:"objects"` // where they were built, which is how the kernel knows them
+	Dir     string `json:"dir"`     // the folder that the counts are sent as files of
 }
 
 // Size is a terminal's size.
