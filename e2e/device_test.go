@@ -5,6 +5,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -118,15 +119,75 @@ func plugRepeatedly(t *testing.T, device, netdev string, times int) error {
 		if err := rdma.Host().Add(device, "rxe", netdev); err != nil {
 			return err
 		}
-		// The list of devices was seen without one that is there, while others
-		// came and went; why is not established. What is tested is that nothing
-		// hangs, so it is tried again, and logged, within the caller's bound.
-		for err := rdma.Host().Delete(device); err != nil; {
-			t.Log(err)
-			err = rdma.Host().Delete(device)
+		if err := rdma.Host().Delete(device); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// A device that stays is in every list, whatever goes meanwhile. The kernel gives
+// the list in pieces, and a device that goes between two of them takes another's
+// place in it along.
+func TestListWhileDevicesGo(t *testing.T) {
+	r := newRig(t)
+	lists := 0
+	for range rounds {
+		// Of a higher number than what goes: that is who would be left out.
+		goes := extraDevice(t, 8)
+		stays := extraDevice(t, 9)
+		gone := make(chan error, 1)
+		go func() { gone <- rdma.Host().Delete(goes.device) }()
+		for listing := true; listing; lists++ {
+			select {
+			case err := <-gone:
+				if err != nil {
+					t.Fatal(err)
+				}
+				listing = false
+			default:
+			}
+			devices, err := rdma.Host().List()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(devices, func(d rdma.Device) bool { return d.Name == stays.device && d.Resources != nil }) {
+				t.Fatalf("%s is not in %+v", stays.device, devices)
+			}
+		}
+		if err := rdma.Host().Delete(stays.device); err != nil {
+			t.Fatal(err)
+		}
+		goes.unplug(t)
+		stays.unplug(t)
+	}
+	t.Logf("%d lists", lists)
+	r.atBaseline()
+}
+
+// extra is a soft device beside the rig's, on a netdev of its own.
+type extra struct{ device, netdev string }
+
+// extraDevice makes one.
+func extraDevice(t *testing.T, n int) extra {
+	t.Helper()
+	e := extra{fmt.Sprint("rxe", n), fmt.Sprint("rxnet", n)}
+	link := &netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: e.netdev}}
+	if err := netlink.LinkAdd(link); err != nil {
+		t.Fatalf("add %s: %v", e.netdev, err)
+	}
+	if err := rdma.Host().Add(e.device, "rxe", e.netdev); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// unplug removes the netdev, of which the device is gone.
+func (e extra) unplug(t *testing.T) {
+	t.Helper()
+	if err := netlink.LinkDel(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: e.netdev}}); err != nil {
+		t.Fatalf("delete %s: %v", e.netdev, err)
+	}
 }
 
 // Devices come and go while receivers are looked for on devices by name: the
