@@ -402,16 +402,19 @@ const (
 	attrReceiverSink
 	// attrReceiverRNRTimerUS is receiver.rnr-timer-us. Wait that an empty queue
 	// asks of a sender, in microseconds, rounded up to one of the 32 values of
-	// the InfiniBand table. Changeable, except on iWARP, which has none.
+	// the InfiniBand table. Changeable; refused and absent on iWARP, which has
+	// none.
 	attrReceiverRNRTimerUS
 	// attrReceiverRNRRetry is receiver.rnr-retry. Times a sender may be told to
-	// wait before its QP fails, 0 to 7; 7 is without end. Fixed.
+	// wait before its QP fails, 0 to 7; 7 is without end. Fixed; refused and
+	// absent on iWARP.
 	attrReceiverRNRRetry
 	// attrReceiverDrainTimeoutMS is receiver.drain-timeout-ms. Longest wait for
 	// outstanding receives at teardown, in milliseconds. Changeable.
 	attrReceiverDrainTimeoutMS
 	// attrReceiverRNREffectiveUS is receiver.rnr-effective-us. What the device
-	// makes of rnr-timer-us, in microseconds (rxe waits in whole jiffies).
+	// makes of rnr-timer-us, in microseconds (rxe waits in whole jiffies);
+	// absent on iWARP.
 	attrReceiverRNREffectiveUS
 	// attrReceiverConns is receiver.conns. Connections that exist now.
 	attrReceiverConns
@@ -632,7 +635,7 @@ const (
 	attrConnLedger
 	attrConnCounters
 	// attrConnRNRTimerUS is conn.rnr-timer-us. The wait its QP asks for when its
-	// queue is empty, in microseconds.
+	// queue is empty, in microseconds; absent on iWARP.
 	attrConnRNRTimerUS
 	// attrConnSends is conn.sends. Where the answers of the echo sink are;
 	// absent with other sinks.

@@ -192,7 +192,7 @@ const (
 	// attrSendRunPosted is run.posted. Sends the device accepted.
 	attrSendRunPosted
 	// attrSendRunCompleted is run.completed. Sends that completed with success;
-	// the peer has acknowledged them.
+	// the peer has acknowledged them, or on iWARP they are on their way.
 	attrSendRunCompleted
 	// attrSendRunFlushed is run.flushed. Sends flushed at the end.
 	attrSendRunFlushed

@@ -16,10 +16,10 @@ import (
 	"github.com/rxpost/rxpost/internal/rdma"
 )
 
-// unplug removes rxe0 and checks what r0 says of it.
+// unplug removes the device and checks what r0 says of it.
 func (r *rig) unplug(events listen) {
 	r.t.Helper()
-	bounded(r.t, "link del", slack, func() error { return rdma.Host().Delete(deviceName) })
+	bounded(r.t, "link del", slack, func() error { return rdma.Host().Delete(r.device.name) })
 	events.next(ctl.EventTypeDeviceGone)
 	if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice || rcv.Conns != 0 || rcv.Memory != 0 || len(rcv.PollerPIDs) != 0 {
 		r.t.Errorf("receiver without a device: %+v", rcv)
@@ -27,16 +27,17 @@ func (r *rig) unplug(events listen) {
 }
 
 // The receiver listens again, with its configuration and its totals.
-func TestDeviceComesBack(t *testing.T) {
-	r := newRig(t)
+func TestDeviceComesBack(t *testing.T) { onEachDevice(t, deviceComesBack) }
+
+func deviceComesBack(t *testing.T, r *rig) {
 	events := r.listen()
-	const count = 500
-	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: u32(2), Depth: u32(64)})
+	count := r.some(500)
+	r.add(r.deep(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: u32(2), Depth: u32(64)}))
 	for i := range uint64(5) {
 		r.send(ctl.RunConfig{Count: ptr(uint64(count))})
 		flow := r.flow(2)
 		r.unplug(events)
-		flow.ended(peerLeft, "device rxe0 was removed")
+		flow.ended(peerLeft, r.removed())
 		before := r.receiver()
 		if before.Counters.Accepted != 3*(i+1) {
 			t.Errorf("accepted: %d", before.Counters.Accepted)
@@ -44,7 +45,7 @@ func TestDeviceComesBack(t *testing.T) {
 		// What is changed meanwhile holds afterwards.
 		r.set(ctl.ReceiverConfig{Batch: u32(uint32(8 + i))})
 		r.addDevice()
-		if ev := events.next(ctl.EventTypeDeviceBack); ev.Reason != "listening on 10.9.0.1:7471 again" || ev.Device != deviceName {
+		if ev := events.next(ctl.EventTypeDeviceBack); ev.Reason != "listening on 10.9.0.1:7471 again" || ev.Device != r.device.name {
 			t.Errorf("event: %+v", ev)
 		}
 		after := r.receiver()
@@ -60,8 +61,9 @@ func TestDeviceComesBack(t *testing.T) {
 }
 
 // The device is back first, its address only later; the receiver waits for it.
-func TestAddressComesBackLater(t *testing.T) {
-	r := newRig(t)
+func TestAddressComesBackLater(t *testing.T) { onEachDevice(t, addressComesBackLater) }
+
+func addressComesBackLater(t *testing.T, r *rig) {
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{})
 	link, err := netlink.LinkByName(netdevName)
@@ -90,8 +92,9 @@ func TestAddressComesBackLater(t *testing.T) {
 
 // A receiver that waits for its device can be deleted, and its address is then
 // free for the next.
-func TestDeleteWithoutDevice(t *testing.T) {
-	r := newRig(t)
+func TestDeleteWithoutDevice(t *testing.T) { onEachDevice(t, deleteWithoutDevice) }
+
+func deleteWithoutDevice(t *testing.T, r *rig) {
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{})
 	r.unplug(events)
