@@ -235,7 +235,7 @@ static int put_levels(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	       nla_put_u32(skb, RXPOST_A_RECEIVER_CQE, rcv->cqe);
 }
 
-static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
+static int put_threads(struct sk_buff *skb, struct rxpost_receiver *rcv)
 {
 	const struct rxpost_binding *b = rcv->binding;
 	int ret = 0;
@@ -246,7 +246,8 @@ static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
 		ret = nla_put_u32(skb, RXPOST_A_RECEIVER_POLLER_PID,
 				  task_pid_nr(b->pollers[i]->task));
 	spin_unlock(&rcv->lock);
-	return ret;
+	return ret ?: nla_put_u32(skb, RXPOST_A_RECEIVER_WORKER_PID,
+				  rcv->worker_pid);
 }
 
 static int put_sends(struct sk_buff *skb, const struct rxpost_receiver *rcv,
@@ -276,7 +277,7 @@ int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &sum.ledger) ?:
 	       put_sends(skb, rcv, RXPOST_A_RECEIVER_SENDS, &sum.sends) ?:
 	       put_receiver_counters(skb, rcv, &sum.counters) ?:
-	       put_pollers(skb, rcv);
+	       put_threads(skb, rcv);
 }
 
 static int put_conn_counters(struct sk_buff *skb,
