@@ -134,6 +134,7 @@ func TestFirstFillFails(t *testing.T) {
 		// A refused fill is tried again, so as often as it may be.
 		{"untouched", math.MaxInt32, "cannot post the first receives (-105)"},
 		{"map", 1, "cannot make the receive slots (-5)"},
+		{"qp", 1, "cannot create a QP of that depth (-12)"},
 	} {
 		t.Run(c.point, func(t *testing.T) {
 			r := newRig(t)
@@ -156,26 +157,35 @@ func TestFirstFillFails(t *testing.T) {
 	}
 }
 
-// A driver that fails a post and does not write bad_wr has accepted nothing.
-func TestUntouchedUnderTraffic(t *testing.T) {
+// A driver that fails a post and does not write bad_wr has accepted nothing; one
+// that is full in the middle of a chain has accepted what is before bad_wr.
+func TestRefusedUnderTraffic(t *testing.T) {
 	const times = 20
-	r := newRig(t)
-	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)})
-	e := r.flood(ctl.RunConfig{})
-	r.fault("untouched", times)
-	r.await("posts refused", func() bool {
-		return r.receiver().Counters.RefusedCalls == times
-	})
-	r.advance(1000)
-	run := e.stop()
-	rcv := r.alone()
-	r.intact(rcv.Counters, run.Posted)
-	r.posted(rcv)
-	r.refusals(syscall.EINVAL)
-	if n := rcv.Counters.RefusedWRs; n < times {
-		t.Errorf("%d calls refused %d receives", times, n)
+	for point, errno := range map[string]syscall.Errno{
+		"untouched": syscall.EINVAL,
+		"refuse":    syscall.ENOMEM,
+	} {
+		t.Run(point, func(t *testing.T) {
+			r := newRig(t)
+			r.add(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)})
+			e := r.flood(ctl.RunConfig{})
+			r.fault(point, times)
+			r.await("posts refused", func() bool {
+				return r.receiver().Counters.RefusedCalls == times
+			})
+			r.advance(1000)
+			run := e.stop()
+			rcv := r.alone()
+			r.intact(rcv.Counters, run.Posted)
+			r.posted(rcv)
+			r.refusals(errno)
+			if n := rcv.Counters.RefusedWRs; n < times {
+				t.Errorf("%d calls refused %d receives", times, n)
+			}
+			figure(t, "faults injected", times)
+			r.delete()
+		})
 	}
-	r.delete()
 }
 
 // stale runs one connection whose flushes come late, and another one, of the
