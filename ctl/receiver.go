@@ -51,6 +51,7 @@ type Receiver struct {
 	Ledger     Ledger   `json:"ledger"`          // ledger: sum over all connections, past and present
 	Counters   Counters `json:"counters"`        // counters: sum over all connections, past and present
 	PollerPIDs []uint32 `json:"poller-pid"`      // poller-pid: thread ids of the pollers, in poller order; empty without a device
+	WorkerPID  uint32   `json:"worker-pid"`      // worker-pid: thread id of the worker, which accepts and ends the connections
 	Sends      *Ledger  `json:"sends,omitempty"` // sends: the answers of the echo sink; nil with other sinks
 }
 

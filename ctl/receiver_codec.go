@@ -184,6 +184,8 @@ func (r *Receiver) decodeState(ad *netlink.AttributeDecoder) {
 		ad.Nested(decodeCounters(&r.Counters))
 	case attrReceiverPollerPID:
 		r.PollerPIDs = append(r.PollerPIDs, ad.Uint32())
+	case attrReceiverWorkerPID:
+		r.WorkerPID = ad.Uint32()
 	case attrReceiverSends:
 		r.Sends = new(Ledger)
 		ad.Nested(decodeLedger(r.Sends))

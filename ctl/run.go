@@ -45,6 +45,7 @@ type Run struct {
 	Elapsed        time.Duration `json:"elapsed-ns"`           // elapsed-ns: first post to last completion, or to now
 	Status         []StatusCount `json:"status"`               // status: completions by status
 	RoundTrips     *RoundTrips   `json:"round-trip,omitempty"` // round-trip and what came back; nil for a run without
+	PID            uint32        `json:"pid,omitempty"`        // pid: thread id; 0 in state done
 	Errno          *Errno        `json:"error,omitempty"`      // error: what ended the run; nil when it ended as asked
 	Reason         string        `json:"reason,omitempty"`     // reason: why it ended before its time, one sentence
 }

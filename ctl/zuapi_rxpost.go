@@ -459,6 +459,9 @@ const (
 	// attrReceiverSends is receiver.sends. Where the answers of the echo sink
 	// are, summed over all connections; absent with other sinks.
 	attrReceiverSends
+	// attrReceiverWorkerPID is receiver.worker-pid. Thread id of the worker,
+	// which accepts and ends the connections.
+	attrReceiverWorkerPID
 )
 
 // receiverAttrs names the attributes of set receiver, by type.
@@ -501,6 +504,7 @@ func receiverAttrs() []string {
 		attrReceiverCpu:            "cpu",
 		attrReceiverAllow:          "allow",
 		attrReceiverSends:          "sends",
+		attrReceiverWorkerPID:      "worker-pid",
 	}
 }
 

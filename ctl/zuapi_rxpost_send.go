@@ -271,6 +271,8 @@ const (
 	attrSendRunRttSumNS
 	// attrSendRunReceives is run.receives. Where the receives for answers are.
 	attrSendRunReceives
+	// attrSendRunPID is run.pid. Thread id of the run; absent in state done.
+	attrSendRunPID
 )
 
 // sendRunAttrs names the attributes of set run, by type.
@@ -318,6 +320,7 @@ func sendRunAttrs() []string {
 		attrSendRunRttMaxNS:         "rtt-max-ns",
 		attrSendRunRttSumNS:         "rtt-sum-ns",
 		attrSendRunReceives:         "receives",
+		attrSendRunPID:              "pid",
 	}
 }
 

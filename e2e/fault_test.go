@@ -136,6 +136,7 @@ func firstFillFails(t *testing.T, d device) {
 		// A refused fill is tried again, so as often as it may be.
 		{"untouched", math.MaxInt32, "cannot post the first receives (-105)"},
 		{"map", 1, "cannot make the receive slots (-5)"},
+		{"qp", 1, "cannot create a QP of that depth (-12)"},
 	} {
 		t.Run(c.point, func(t *testing.T) {
 			r := newRigOn(t, d)
@@ -158,14 +159,24 @@ func firstFillFails(t *testing.T, d device) {
 	}
 }
 
-// A driver that fails a post and does not write bad_wr has accepted nothing.
-func TestUntouchedUnderTraffic(t *testing.T) { onEachDevice(t, untouchedUnderTraffic) }
+// A driver that fails a post and does not write bad_wr has accepted nothing; one
+// that is full in the middle of a chain has accepted what is before bad_wr.
+func TestRefusedUnderTraffic(t *testing.T) {
+	for point, errno := range map[string]syscall.Errno{
+		"untouched": syscall.EINVAL,
+		"refuse":    syscall.ENOMEM,
+	} {
+		t.Run(point, func(t *testing.T) {
+			onEachDevice(t, func(t *testing.T, r *rig) { refusedUnderTraffic(t, r, point, errno) })
+		})
+	}
+}
 
-func untouchedUnderTraffic(t *testing.T, r *rig) {
+func refusedUnderTraffic(t *testing.T, r *rig, point string, errno syscall.Errno) {
 	const times = 20
 	r.add(r.deep(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)}))
 	e := r.flood(ctl.RunConfig{})
-	r.fault("untouched", times)
+	r.fault(point, times)
 	r.await("posts refused", func() bool {
 		return r.receiver().Counters.RefusedCalls == times
 	})
@@ -174,10 +185,11 @@ func untouchedUnderTraffic(t *testing.T, r *rig) {
 	rcv := r.alone()
 	r.intact(rcv.Counters, run.Posted)
 	r.posted(rcv)
-	r.refusals(syscall.EINVAL)
+	r.refusals(errno)
 	if n := rcv.Counters.RefusedWRs; n < times {
 		t.Errorf("%d calls refused %d receives", times, n)
 	}
+	figure(t, "faults injected", times)
 	r.delete()
 }
 

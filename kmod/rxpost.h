@@ -378,6 +378,7 @@ struct rxpost_receiver {
 	struct rxpost_config cfg;
 	struct rxpost_binding *binding;	/* rxpost_mutex */
 	struct kthread_worker *worker;	/* accepts and ends connections */
+	u32 worker_pid;			/* its thread's, which may have ended */
 	struct kthread_work retune_work;
 	struct work_struct destroy_work;
 	u64 reserved;			/* bytes of the memory bound */

@@ -246,7 +246,7 @@ static int put_rnr(struct sk_buff *skb, const struct rxpost_receiver *rcv)
 			   rcv->cfg.rnr_retry);
 }
 
-static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
+static int put_threads(struct sk_buff *skb, struct rxpost_receiver *rcv)
 {
 	const struct rxpost_binding *b = rcv->binding;
 	int ret = 0;
@@ -257,7 +257,8 @@ static int put_pollers(struct sk_buff *skb, struct rxpost_receiver *rcv)
 		ret = nla_put_u32(skb, RXPOST_A_RECEIVER_POLLER_PID,
 				  task_pid_nr(b->pollers[i]->task));
 	spin_unlock(&rcv->lock);
-	return ret;
+	return ret ?: nla_put_u32(skb, RXPOST_A_RECEIVER_WORKER_PID,
+				  rcv->worker_pid);
 }
 
 static int put_sends(struct sk_buff *skb, const struct rxpost_receiver *rcv,
@@ -288,7 +289,7 @@ int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &sum.ledger) ?:
 	       put_sends(skb, rcv, RXPOST_A_RECEIVER_SENDS, &sum.sends) ?:
 	       put_receiver_counters(skb, rcv, &sum.counters) ?:
-	       put_pollers(skb, rcv);
+	       put_threads(skb, rcv);
 }
 
 static int put_conn_counters(struct sk_buff *skb,
