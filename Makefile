@@ -42,6 +42,15 @@ e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
 e2e-%: deps build
 	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
+test-debug: e2e-debug ## The same and more on a kernel that looks for mistakes
+
+# Hours of it: make soak DURATION=8h SEED=7
+SEED     ?= 1
+DURATION ?= 1h
+soak: deps build ## Tests with dice and races for DURATION (1h); writes docs/reliability.md
+	$(GO) run ./internal/soak -seed $(SEED) -duration $(DURATION) -table docs/reliability.md \
+		-rxvm "$(CURDIR)/$(BIN)/rxvm $(E2E_VM)"
+
 lint: deps build ## Everything that finds fault without running it
 	@sh .ci/lint
 
@@ -65,5 +74,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go test-vm e2e lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go test-vm e2e test-debug soak lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help

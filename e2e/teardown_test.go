@@ -53,6 +53,7 @@ func TestDeleteUnderTraffic(t *testing.T) {
 	if inUse < rounds/5 {
 		t.Errorf("receives were outstanding in %d of %d deletions under traffic", inUse, rounds)
 	}
+	figure(t, "teardown cycles", rounds)
 }
 
 // Runs are started and the receiver is deleted when some connections exist,
@@ -105,6 +106,7 @@ func TestDeleteWhileConnecting(t *testing.T) {
 	if up := ends[peerLeft]; up == 0 || up == rounds*senders {
 		t.Errorf("of %d connections %d were up when their receiver was deleted", rounds*senders, up)
 	}
+	figure(t, "teardown cycles", rounds)
 }
 
 // In every other round the receiver is deleted without having noticed yet.
@@ -121,6 +123,7 @@ func TestDeleteAfterPeerDied(t *testing.T) {
 		done{{Posted: 1, Completed: 1}}.received(t, ledger)
 		r.atBaseline()
 	}
+	figure(t, "teardown cycles", rounds)
 }
 
 // The same, with peers that were sending; their ends are in order.
@@ -139,6 +142,7 @@ func TestDeleteAfterPeersLeft(t *testing.T) {
 		r.runsGone()
 		r.atBaseline()
 	}
+	figure(t, "teardown cycles", rounds)
 }
 
 func TestDeviceRemovedUnderTraffic(t *testing.T) {
@@ -170,4 +174,6 @@ func TestDeviceRemovedUnderTraffic(t *testing.T) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	r.send(ctl.RunConfig{Count: ptr(uint64(500))})
 	r.delete()
+	figure(t, "teardown cycles", rounds)
+	figure(t, "removals under traffic", rounds)
 }

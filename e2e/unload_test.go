@@ -51,6 +51,8 @@ func TestUnloadReceiverUnderTraffic(t *testing.T) {
 		r.reconnect()
 	}
 	r.works()
+	figure(t, "teardown cycles", rounds)
+	figure(t, "removals under traffic", rounds)
 }
 
 func TestUnloadSenderUnderTraffic(t *testing.T) {
@@ -76,6 +78,8 @@ func TestUnloadSenderUnderTraffic(t *testing.T) {
 		r.reconnect()
 	}
 	r.works()
+	figure(t, "teardown cycles", rounds)
+	figure(t, "removals under traffic", rounds)
 }
 
 // Whoever waits for a run hears how the run ended, not that the module is gone.

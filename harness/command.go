@@ -24,15 +24,30 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 // inherit the lock: when the harness is killed, make dies with it, but not the
 // compilers, and until they have ended nobody else may build there.
 func runHolding(ctx context.Context, lock *Lock, dir string, args ...string) (string, error) {
+	var files []*os.File
+	if lock != nil {
+		files = []*os.File{lock.file}
+	}
+	return runCommand(ctx, files, nil, dir, args...)
+}
+
+// runWatched is run for a program that takes long; watch gets its stdout, too,
+// unless it is nil.
+func runWatched(ctx context.Context, watch io.Writer, dir string, args ...string) (string, error) {
+	return runCommand(ctx, nil, watch, dir, args...)
+}
+
+func runCommand(ctx context.Context, files []*os.File, watch io.Writer, dir string, args ...string) (string, error) {
 	var out, all bytes.Buffer
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Stdout = io.MultiWriter(&out, &all)
-	cmd.Stderr = &all
-	if lock != nil {
-		cmd.ExtraFiles = []*os.File{lock.file}
+	if watch != nil {
+		cmd.Stdout = io.MultiWriter(&out, &all, watch)
 	}
+	cmd.Stderr = &all
+	cmd.ExtraFiles = files
 	// A group of its own, so that make's children end with make.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

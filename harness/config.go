@@ -21,7 +21,7 @@ import (
 type Config struct {
 	Kernel       string // "" is the default kernel
 	SMP          int
-	Memory       int // MiB
+	Memory       int // MiB; 0 is what the kernel needs
 	ICount       bool
 	Accel        Accel         // "" is the best that works here
 	Append       []string      // kernel arguments
@@ -81,6 +81,17 @@ func (c Config) deadline(accel Accel, test time.Duration) time.Duration {
 		d = max(d, test+testGrace)
 	}
 	return d
+}
+
+// usualMemory is a guest's, in MiB, unless its kernel needs more.
+const usualMemory = 1024
+
+// memory is the guest's, in MiB.
+func (c Config) memory(k Kernel) int {
+	if c.Memory > 0 {
+		return c.Memory
+	}
+	return max(usualMemory, k.Memory)
 }
 
 // prepare fills p with all the run needs and returns the plan.
@@ -268,6 +279,6 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 		return wire.Status{}, err
 	}
 	defer initrd.Close()
-	m := machine{accel: accel, smp: c.SMP, memory: c.Memory, kernel: k.Image(), kargs: c.Append, gdb: gdb}
+	m := machine{accel: accel, smp: c.SMP, memory: c.memory(k), kernel: k.Image(), kargs: c.Append, gdb: gdb}
 	return runVM(ctx, m, initrd, pl, c)
 }

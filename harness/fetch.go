@@ -20,6 +20,7 @@ type Kernel struct {
 	Release string // what uname -r says
 	Version string // the package's
 	Root    string // the packages, unpacked
+	Memory  int    // MiB that a guest needs, if it is more than usual
 }
 
 // id tells kernels apart, and builds for them.
@@ -44,12 +45,15 @@ type Fetcher struct {
 }
 
 // Fetch returns the kernel called name as the lock file has it. What is not in
-// the cache is downloaded; a version that has left the mirror is replaced by
+// the cache is downloaded, or built; a version that has left the mirror is replaced by
 // the newest of its series, with a line that says so.
 func (f *Fetcher) Fetch(ctx context.Context, name string) (Kernel, error) {
 	spec, err := f.Kernels.Spec(name)
 	if err != nil {
 		return Kernel{}, err
+	}
+	if spec.Built() {
+		return f.fetchBuilt(ctx, spec)
 	}
 	lock, locked := f.Kernels.Locks[spec.Name]
 	if locked {

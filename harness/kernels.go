@@ -15,21 +15,27 @@ import (
 )
 
 // KernelSpec is an entry of vm/kernels.json: a series, and the packages of the
-// distribution that always point at its newest version.
+// distribution that always point at its newest version; or a kernel that is
+// built here, from a source package and options.
 type KernelSpec struct {
 	Name    string   `json:"name"`
 	Default bool     `json:"default,omitempty"`
 	Suites  []string `json:"suites"`
-	Image   string   `json:"image"`
-	Headers string   `json:"headers"`
+	Image   string   `json:"image,omitempty"`
+	Headers string   `json:"headers,omitempty"`
 	Source  string   `json:"source,omitempty"`
+	Config  []string `json:"config,omitempty"` // names of vm/config/*.config, if it is built here
+	Memory  int      `json:"memory,omitempty"` // MiB that a guest needs, if it is more than usual
 }
+
+// Built says whether the kernel is built here.
+func (s KernelSpec) Built() bool { return len(s.Config) > 0 }
 
 // KernelLock pins one kernel: its release and the exact packages.
 type KernelLock struct {
-	Release  string   `json:"release"`
+	Release  string   `json:"release,omitempty"`
 	Version  string   `json:"version"`
-	Packages []string `json:"packages"` // name=version: image, headers, kbuild
+	Packages []string `json:"packages,omitempty"` // name=version: image, headers, kbuild
 	Source   string   `json:"source,omitempty"`
 }
 
@@ -47,13 +53,15 @@ func (e *UnknownKernelError) Error() string {
 type Kernels struct {
 	Specs []KernelSpec
 	Locks map[string]KernelLock
+	dir   string // vm/
 	lock  string // file name
 }
 
 // ReadKernels reads vm/kernels.json and vm/kernels.lock.json under root.
 func ReadKernels(root string) (*Kernels, error) {
-	k := &Kernels{Locks: map[string]KernelLock{}, lock: filepath.Join(root, "vm", "kernels.lock.json")}
-	if err := readJSON(filepath.Join(root, "vm", "kernels.json"), &k.Specs); err != nil {
+	dir := filepath.Join(root, "vm")
+	k := &Kernels{Locks: map[string]KernelLock{}, dir: dir, lock: filepath.Join(dir, "kernels.lock.json")}
+	if err := readJSON(filepath.Join(dir, "kernels.json"), &k.Specs); err != nil {
 		return nil, err
 	}
 	if err := readJSON(k.lock, &k.Locks); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -101,9 +109,33 @@ func (k *Kernels) WriteLock() error {
 	return nil
 }
 
-// resolve finds the newest packages of a series: the meta packages name the
-// image and the headers, and those name the rest.
-func resolve(ctx context.Context, a *apt, s KernelSpec) (KernelLock, error) {
+// resolve finds the newest packages of a kernel.
+func resolve(ctx context.Context, a *apt, s KernelSpec) (lock KernelLock, err error) {
+	if !s.Built() {
+		if lock, err = resolveImage(ctx, a, s); err != nil {
+			return KernelLock{}, err
+		}
+	}
+	if s.Source == "" {
+		return lock, nil
+	}
+	src, ok, err := a.show(ctx, s.Source)
+	if err != nil {
+		return KernelLock{}, err
+	}
+	if !ok {
+		return KernelLock{}, fmt.Errorf("no package %s in the archive", s.Source)
+	}
+	lock.Source = pin(src)
+	if s.Built() {
+		lock.Version = src["Version"]
+	}
+	return lock, nil
+}
+
+// resolveImage finds the newest packages of a series: the meta packages name
+// the image and the headers, and those name the rest.
+func resolveImage(ctx context.Context, a *apt, s KernelSpec) (KernelLock, error) {
 	image, err := follow(ctx, a, s.Image, "linux-image-")
 	if err != nil {
 		return KernelLock{}, err
@@ -126,16 +158,6 @@ func resolve(ctx context.Context, a *apt, s KernelSpec) (KernelLock, error) {
 			return KernelLock{}, err
 		}
 		lock.Packages = append(lock.Packages, pin(p))
-	}
-	if s.Source != "" {
-		src, ok, err := a.show(ctx, s.Source)
-		if err != nil {
-			return KernelLock{}, err
-		}
-		if !ok {
-			return KernelLock{}, fmt.Errorf("no package %s in the archive", s.Source)
-		}
-		lock.Source = pin(src)
 	}
 	return lock, nil
 }

@@ -17,7 +17,8 @@ import (
 
 // How long an entry stays after its last use. Other work trees share the cache,
 // and their lock files are not known here, so what must be downloaded stays
-// long; what is made again in seconds, once for every edit, does not.
+// long, as does a kernel that took many minutes to build; what is made again in
+// seconds, once for every edit, does not.
 const (
 	keepMade       = 24 * time.Hour
 	keepDownloaded = 30 * 24 * time.Hour
@@ -116,7 +117,10 @@ func (f *Fetcher) Prune(unused time.Duration) ([]Pruned, error) {
 func (f *Fetcher) namedKeys() []string {
 	var keys []string
 	for name, lock := range f.Kernels.Locks {
-		keys = append(keys, kernelKey(lock), sourceKey(lock), insteadKey(name, lock))
+		keys = append(keys, sourceKey(lock), insteadKey(name, lock))
+		if lock.Release != "" {
+			keys = append(keys, kernelKey(lock))
+		}
 	}
 	for _, s := range f.Kernels.Specs {
 		keys = append(keys, aptKey(s))

@@ -36,7 +36,7 @@ func (f *Fetcher) Source(ctx context.Context, name string) (string, error) {
 	}
 	dir, err := f.Cache.Ensure(ctx, sourceKey(lock), func(dir string) error {
 		f.say("fetching the source of kernel %s (%s)", spec.Name, lock.Version)
-		return f.unpackSource(ctx, spec, lock, dir)
+		return f.unpackKernelSource(ctx, spec, lock, dir, sourceParts()...)
 	})
 	if err != nil {
 		return "", fmt.Errorf("source of kernel %s: %w", spec.Name, err)
@@ -45,28 +45,3 @@ func (f *Fetcher) Source(ctx context.Context, name string) (string, error) {
 }
 
 func sourceKey(lock KernelLock) string { return filepath.Join("source", lock.Version) }
-
-func (f *Fetcher) unpackSource(ctx context.Context, spec KernelSpec, lock KernelLock, dir string) error {
-	tmp, remove, err := f.Cache.scratch("source-")
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if err := f.unpackDebs(ctx, spec, []string{lock.Source}, tmp); err != nil {
-		return err
-	}
-	tars, err := filepath.Glob(filepath.Join(tmp, "usr", "src", "linux-source-*.tar.xz"))
-	if err != nil {
-		return err
-	}
-	if len(tars) != 1 {
-		return fmt.Errorf("%d archives in the source package, expected one", len(tars))
-	}
-	args := []string{"tar", "-C", dir, "-xJf", tars[0], "--strip-components=1"}
-	top := "linux-source-" + spec.Name + "/"
-	for _, p := range sourceParts() {
-		args = append(args, top+p)
-	}
-	_, err = run(ctx, dir, args...)
-	return err
-}

@@ -28,6 +28,10 @@ func kernelsCommand() *cobra.Command {
 				}
 			}
 			for _, s := range p.Kernels.Specs {
+				if s.Built() {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\tbuilt when it is first used\n", s.Name, p.Kernels.Locks[s.Name].Source)
+					continue
+				}
 				k, err := p.Fetch(cmd.Context(), s.Name)
 				if err != nil {
 					return err

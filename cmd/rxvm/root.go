@@ -69,7 +69,7 @@ func rootCommand() *cobra.Command {
 func (o *options) vmFlags(cmd *cobra.Command) {
 	f, c := cmd.Flags(), &o.cfg
 	f.IntVar(&c.SMP, "smp", 2, "virtual CPUs")
-	f.IntVar(&c.Memory, "memory", 1024, "memory in MiB")
+	f.IntVar(&c.Memory, "memory", 0, "memory in MiB; 0 is what the kernel needs")
 	f.BoolVar(&c.ICount, "icount", false, "a clock that counts instructions: slow, repeatable, one CPU")
 	f.StringVar((*string)(&c.Accel), "accel", "", "kvm or tcg (default: kvm where it works)")
 	f.StringArrayVar(&c.Append, "append", nil, "kernel arguments")

@@ -63,11 +63,18 @@ func (p *ports) work() (*wire.Status, error) {
 			return nil, err
 		}
 	}
+	// What the boot left is no leak of the command's.
+	if err := kmemleak("clear"); err != nil {
+		return nil, err
+	}
 	if err := p.event(wire.Event{Ready: true}); err != nil {
 		return nil, err
 	}
 	status, err := p.run(procs, spec)
 	if err != nil {
+		return nil, err
+	}
+	if err := reportLeaks(); err != nil {
 		return nil, err
 	}
 	for _, o := range spec.Outputs {

@@ -1,0 +1,99 @@
+package main
+
+// This file owns what a soak consists of, and running one piece of it.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// part is a set of tests on one kernel.
+type part struct {
+	name   string
+	kernel string
+	tests  string // regular expression
+	share  int    // of the time
+	dice   bool   // the tests go on as long as RXPOST_SOAK says; else rounds
+}
+
+// soakRounds is how often a race is tried in one run of a part without dice.
+const soakRounds = 20
+
+// The shortest time that dice are given in a run, and what a boot, the search
+// for leaks and the power-off take beside it.
+const (
+	leastDice = 20 * time.Second
+	aroundRun = 60 * time.Second
+)
+
+// runLimit is far beyond what a run may take.
+const runLimit = 40 * time.Minute
+
+func allParts() []part {
+	return []part{
+		{name: "teardown", kernel: "debug", share: 5,
+			tests: "^Test(Delete.*|DeviceRemovedUnderTraffic|Unload.*UnderTraffic|Teardown.*)$"},
+		{name: "fail-nth", kernel: "debug", share: 2, tests: "^TestFail"},
+		{name: "storm", kernel: "debug", share: 4, tests: "^TestStorm", dice: true},
+		{name: "netlink fuzzing", kernel: "debug", share: 4, tests: "^TestFuzz", dice: true},
+		{name: "hostile peers", kernel: "debug", share: 3, tests: "^TestHostile", dice: true},
+		{name: "data races", kernel: "kcsan", share: 2, tests: "^TestStorm", dice: true},
+	}
+}
+
+// parts returns the part called only, or all.
+func parts(only string) ([]part, error) {
+	if only == "" {
+		return allParts(), nil
+	}
+	var names []string
+	for _, p := range allParts() {
+		if p.name == only {
+			return []part{p}, nil
+		}
+		names = append(names, p.name)
+	}
+	return nil, fmt.Errorf("no part %q; there are %s", only, strings.Join(names, ", "))
+}
+
+// run runs the part once in a VM; left is what remains of the part's time.
+func (p part) run(ctx context.Context, o options, seed uint64, left time.Duration) (*result, error) {
+	name := filepath.Join(o.logs, fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, " ", "-"), seed))
+	log, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout", runLimit.String(),
+		"-exec", o.rxvm+" --kernel "+p.kernel, "-run", p.tests, "./e2e")
+	cmd.Env = append(os.Environ(), fmt.Sprint("RXPOST_SEED=", seed))
+	if p.dice {
+		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_SOAK=", max(leastDice, left-aroundRun).Round(time.Second)))
+	} else {
+		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_ROUNDS=", soakRounds))
+	}
+	// Interrupted, go test ends the VM itself.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	out, writer := io.Pipe()
+	cmd.Stdout = io.MultiWriter(log, writer)
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- cmd.Wait()
+		writer.Close()
+	}()
+	r := readResult(out)
+	err = <-done
+	r.end(err, name)
+	return r, nil
+}

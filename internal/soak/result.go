@@ -1,0 +1,109 @@
+package main
+
+// This file owns reading what a run did and found from its output, and adding
+// that up.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// result is what runs did and found.
+type result struct {
+	runs    int
+	figures map[string]uint64 // how often something was done, by its name
+	found   []string          // failed tests and splats, each with its log's name
+	leaks   int
+	splats  int
+	ledgers int
+}
+
+func newResult() *result { return &result{figures: map[string]uint64{}} }
+
+var (
+	figureLine = regexp.MustCompile(`\bfigure: (.+): (\d+)$`)
+	failLine   = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
+	splatLine  = regexp.MustCompile(`^--- ([a-zA-Z][a-zA-Z -]*)$`) // as rxvm names a splat's rule
+	ledgerLine = regexp.MustCompile(`\bledger: (posted|outstanding) `)
+)
+
+// readResult reads the output of one run of go test -v.
+func readResult(out io.Reader) *result {
+	r := newResult()
+	r.runs = 1
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		r.line(strings.TrimRight(lines.Text(), "\r"))
+	}
+	// A line too long is nothing of ours; the writer must not be blocked by it.
+	io.Copy(io.Discard, out)
+	return r
+}
+
+func (r *result) line(line string) {
+	if m := figureLine.FindStringSubmatch(line); m != nil {
+		var n uint64
+		fmt.Sscan(m[2], &n)
+		r.figures[m[1]] += n
+	} else if m := failLine.FindStringSubmatch(line); m != nil {
+		r.found = append(r.found, m[1]+" failed")
+	} else if m := splatLine.FindStringSubmatch(line); m != nil {
+		r.found = append(r.found, m[1])
+		if m[1] == "leak" {
+			r.leaks++
+		} else {
+			r.splats++
+		}
+	}
+	if ledgerLine.MatchString(line) {
+		r.ledgers++
+	}
+}
+
+// end is how go test ended.
+func (r *result) end(err error, log string) {
+	if err != nil && len(r.found) == 0 {
+		r.found = append(r.found, err.Error())
+	}
+	for i := range r.found {
+		r.found[i] += " (" + log + ")"
+	}
+}
+
+// failures is in how many places something was found.
+func (r *result) failures() int { return len(r.found) }
+
+func (r *result) add(o *result) {
+	r.runs += o.runs
+	r.leaks += o.leaks
+	r.splats += o.splats
+	r.ledgers += o.ledgers
+	r.found = append(r.found, o.found...)
+	for name, n := range o.figures {
+		if strings.HasPrefix(name, perCommand) {
+			// The same points each time.
+			r.figures[name] = max(r.figures[name], n)
+		} else {
+			r.figures[name] += n
+		}
+	}
+}
+
+// perCommand begins the figures that say how many allocations a command makes.
+const perCommand = "fail-nth points: "
+
+// summary is a result on one line.
+func (r *result) summary() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(r.figures)) {
+		out = append(out, fmt.Sprintf("%s %d", name, r.figures[name]))
+	}
+	out = append(out, fmt.Sprintf("leaks %d, splats %d, unbalanced ledgers %d", r.leaks, r.splats, r.ledgers))
+	return strings.Join(append(out, r.found...), "; ")
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadResult(t *testing.T) {
+	for _, tt := range []struct {
+		name, out string
+		err       error
+		want      result
+	}{
+		{"passed", `=== RUN   TestStormDevice
+    storm_test.go:80: figure: removals under traffic: 41
+    storm_test.go:81: figure: teardown cycles: 12
+--- PASS: TestStormDevice (20.11s)
+=== RUN   TestStormModule
+    storm_test.go:80: figure: removals under traffic: 9
+--- PASS: TestStormModule (20.11s)
+PASS
+`, nil, result{runs: 1, figures: map[string]uint64{"removals under traffic": 50, "teardown cycles": 12}}},
+		{"a test and a splat", `    --- FAIL: TestStormDevice/siw (3.0s)
+        rig_test.go:9: ledger: posted 5 - completed 4 - flushed 0 - failed 0 - reclaimed 0 is not outstanding 0
+rxvm: kernel splat: 2 on the console (exit status 1)
+--- KASAN
+  BUG: KASAN: slab-use-after-free in rxpost_post+0x10
+--- leak
+  kmemleak: 2 new suspected memory leaks
+FAIL
+`, errors.New("exit status 1"), result{runs: 1, leaks: 1, splats: 1, ledgers: 1, figures: map[string]uint64{},
+			found: []string{"TestStormDevice/siw failed (x.log)", "KASAN (x.log)", "leak (x.log)"}}},
+		{"neither", "FAIL\n", errors.New("exit status 1"),
+			result{runs: 1, figures: map[string]uint64{}, found: []string{"exit status 1 (x.log)"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := readResult(strings.NewReader(tt.out))
+			got.end(tt.err, "x.log")
+			if diff := cmp.Diff(&tt.want, got, cmp.AllowUnexported(result{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is counted goes up from run to run; how many allocations a command makes
+// does not.
+func TestAddResults(t *testing.T) {
+	sum := newResult()
+	for range 3 {
+		sum.add(&result{runs: 1, figures: map[string]uint64{"netlink messages": 7, perCommand + "recv add": 31}})
+	}
+	want := &result{runs: 3, figures: map[string]uint64{"netlink messages": 21, perCommand + "recv add": 31}}
+	if diff := cmp.Diff(want, sum, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "reliability.md")
+	const before, after = "# Title\n\nWords.\n\n" + tableBegin, tableEnd + "\n\nMore words.\n"
+	if err := os.WriteFile(name, []byte(before+"\nold\n"+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := table(&result{runs: 2, figures: map[string]uint64{"teardown cycles": 4}}, 9, 3*time.Second)
+	if err := writeTable(name, text); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before+"\n\n"+text+"\n"+after, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !strings.Contains(text, "| teardown cycles | 4 |") || !strings.Contains(text, "| splats | 0 |") {
+		t.Errorf("table:\n%s", text)
+	}
+	if err := os.WriteFile(name, []byte("no place\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeTable(name, text); err == nil {
+		t.Error("a document without a place for the table was written")
+	}
+}
