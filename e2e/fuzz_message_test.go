@@ -53,7 +53,7 @@ func (m *fuzzMessage) dumps() bool { return m.flags&unix.NLM_F_DUMP == unix.NLM_
 const (
 	fuzzObjects  = 16
 	fuzzPort     = 8000
-	oddsOfADump  = 16
+	oddsOfADump  = 64
 	oddsOfAFlag  = 16
 	maxAttribute = 200 // beyond all that exist
 )

@@ -247,7 +247,7 @@ func (r *rig) fuzz(seed uint64, families []*nlFamily, c bystanders, keep protect
 	defer cancel()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	made := 0
+	made, all := 0, tally{}
 	guarded := func(name string, do func() (int, error)) {
 		wg.Go(func() {
 			n, err := do()
@@ -267,22 +267,39 @@ func (r *rig) fuzz(seed uint64, families []*nlFamily, c bystanders, keep protect
 		guarded("fuzzer", func() (int, error) {
 			err := w.work(ctx)
 			t.Logf("%s: %d requests, the slowest exchange took %v", w.name, w.made, w.slowest)
+			mu.Lock()
+			defer mu.Unlock()
+			all.merge(w.tally)
 			return w.made, err
 		})
 	}
 	guarded("breaker", func() (int, error) { return breakOff(ctx, newFuzzer(seed, workers, families), slack) })
 	guarded("witness", func() (int, error) { return 0, c.witness(ctx) })
 	strange := r.strangersIn(seed, families, d)
-	made += strange()
+	n := strange()
 	wg.Wait()
+	made += n
 	figure(t, "netlink messages", made)
+	for _, family := range families {
+		for _, op := range family.ops {
+			t.Logf("%s: %v", op.name, all[op.name])
+			if all[op.name][0] == 0 {
+				t.Errorf("%s was never taken: what is made here is not good enough", op.name)
+			}
+		}
+	}
 }
 
 // clear deletes all receivers but r0, side by side, and waits until they are gone.
 func (r *rig) clear() {
 	t := r.t
 	t.Helper()
-	del := dialFamily(t, "rxpost")
+	s, err := openFuzz(slack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	family := loadedFamilies(t)[0]
 	receivers, err := r.ctl.Receivers(r.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -291,8 +308,15 @@ func (r *rig) clear() {
 		if rcv.Name == "r0" || rcv.State == ctl.ReceiverStateClosing {
 			continue
 		}
-		if err := del.ask(0, append(genlHeader(cmdReceiverDel), attr32(attrID, rcv.ID)...)...); err != nil {
-			t.Errorf("delete %s: %v", rcv.Name, err)
+		m := &fuzzMessage{family: family, op: family.op(cmdReceiverDel), flags: unix.NLM_F_REQUEST | unix.NLM_F_ACK,
+			body: append(genlHeader(cmdReceiverDel), attr32(attrID, rcv.ID)...)}
+		answers, err := s.exchange([]*fuzzMessage{m}, m, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// By now it may be on its way out.
+		if a := answers[m]; a.errno != 0 && a.errno != unix.EBUSY && a.errno != unix.ENOENT {
+			t.Errorf("delete %s: %v %q", rcv.Name, a.errno, a.sentence)
 		}
 	}
 	r.must("no receiver but r0", func() error {

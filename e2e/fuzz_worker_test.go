@@ -27,12 +27,32 @@ type fuzzWorker struct {
 	last    *fuzzMessage
 	sock    *fuzzSocket
 	slowest time.Duration
+	tally   tally
+}
+
+// tally counts answers by command and error, of requests whose headers are right.
+type tally map[string]map[unix.Errno]int
+
+func (t tally) add(op string, errno unix.Errno, n int) {
+	if t[op] == nil {
+		t[op] = map[unix.Errno]int{}
+	}
+	t[op][errno] += n
+}
+
+// merge adds another tally.
+func (t tally) merge(other tally) {
+	for op, counts := range other {
+		for errno, n := range counts {
+			t.add(op, errno, n)
+		}
+	}
 }
 
 // newFuzzWorker makes a fuzzer that asks as this caller. An exchange of at most
 // so many requests that takes longer than bound is a failure.
 func newFuzzWorker(name string, f *fuzzer, c caller, bound time.Duration) *fuzzWorker {
-	w := &fuzzWorker{fuzzer: f, caller: c, name: name, bound: bound, largest: 32}
+	w := &fuzzWorker{fuzzer: f, caller: c, name: name, bound: bound, largest: 32, tally: tally{}}
 	if !c.admin {
 		w.largest = 8
 	}
@@ -104,6 +124,9 @@ func (w *fuzzWorker) judgeAll(answers map[*fuzzMessage]*answer) error {
 	for m, a := range answers {
 		if err := w.judge(m, a); err != nil {
 			return fmt.Errorf("%s:\n%w", m, err)
+		}
+		if _, goesOn := w.framed(m); goesOn {
+			w.tally.add(m.op.name, a.errno, 1)
 		}
 		for _, reply := range a.replies {
 			if id, ok := idIn(m.op, reply); ok {
