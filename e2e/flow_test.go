@@ -139,6 +139,12 @@ type done struct {
 	iwarp bool
 }
 
+// and adds the runs of another traffic on the same device.
+func (d done) and(other done) done {
+	d.runs = append(d.runs, other.runs...)
+	return d
+}
+
 // received checks a receiver's last ledger against what its senders know. What
 // was acknowledged to them has arrived, so no teardown may lose its completion;
 // on iWARP nothing is.
