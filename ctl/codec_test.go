@@ -182,6 +182,7 @@ func encodeReceiver(ae *netlink.AttributeEncoder) error {
 	ae.Nested(attrReceiverCounters, encodeCounters)
 	ae.Uint32(attrReceiverPollerPID, 41)
 	ae.Uint32(attrReceiverPollerPID, 42)
+	ae.Uint32(attrReceiverWorkerPID, 43)
 	for n := range uint32(2) {
 		ae.Uint32(attrReceiverSegment, 64+n)
 		ae.Uint32(attrReceiverCpu, n)
@@ -201,9 +202,9 @@ func wantReceiver() Receiver {
 	return Receiver{
 		ID: 2, Name: "r0", State: ReceiverStateClosing, Device: "rxe0", Addr: netip.MustParseAddr("fd00::1"), Port: 7471,
 		Depth: 8, DepthMax: 9, Batch: 10, BatchTimeout: 11, LowWater: 12, SlotSize: 13, MaxConns: 14, Pollers: 15,
-		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: 21, DrainTimeout: 22,
+		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: new(uint32(21)), DrainTimeout: 22,
 		RNREffective: 23, Conns: 24, Memory: 25, MemoryMax: 26, Mappings: 27, CQE: 28,
-		Ledger: wantLedger(), Counters: wantCounters(), PollerPIDs: []uint32{41, 42},
+		Ledger: wantLedger(), Counters: wantCounters(), PollerPIDs: []uint32{41, 42}, WorkerPID: 43,
 		Segments: []uint32{64, 65}, Hold: 33, IdleTimeout: 34, CPUs: []uint32{0, 1},
 		Allow: []netip.Prefix{netip.MustParsePrefix("10.9.0.0/24"), netip.MustParsePrefix("fd00::2/128")}, Sends: new(wantLedger()),
 	}

@@ -140,7 +140,7 @@ func (r *Receiver) decodeConfig(ad *netlink.AttributeDecoder) bool {
 	case attrReceiverRNRTimerUS:
 		r.RNRTimer = Microseconds(ad.Uint32())
 	case attrReceiverRNRRetry:
-		r.RNRRetry = ad.Uint32()
+		r.RNRRetry = new(ad.Uint32())
 	case attrReceiverDrainTimeoutMS:
 		r.DrainTimeout = Milliseconds(ad.Uint32())
 	case attrReceiverSegment:
@@ -184,6 +184,8 @@ func (r *Receiver) decodeState(ad *netlink.AttributeDecoder) {
 		ad.Nested(decodeCounters(&r.Counters))
 	case attrReceiverPollerPID:
 		r.PollerPIDs = append(r.PollerPIDs, ad.Uint32())
+	case attrReceiverWorkerPID:
+		r.WorkerPID = ad.Uint32()
 	case attrReceiverSends:
 		r.Sends = new(Ledger)
 		ad.Nested(decodeLedger(r.Sends))

@@ -35,7 +35,7 @@ type Run struct {
 	Device         string        `json:"device,omitempty"`     // device: RDMA device, once known
 	QPN            uint32        `json:"qpn"`                  // qpn: local queue pair number
 	Posted         uint64        `json:"posted"`               // posted: sends the device accepted
-	Completed      uint64        `json:"completed"`            // completed: acknowledged by the peer
+	Completed      uint64        `json:"completed"`            // completed: acknowledged by the peer, or on iWARP on its way
 	Flushed        uint64        `json:"flushed"`              // flushed: given back at the end
 	Failed         uint64        `json:"failed"`               // failed: completed in error
 	Reclaimed      uint64        `json:"reclaimed"`            // reclaimed: taken back after the QP was destroyed
@@ -45,6 +45,7 @@ type Run struct {
 	Elapsed        time.Duration `json:"elapsed-ns"`           // elapsed-ns: first post to last completion, or to now
 	Status         []StatusCount `json:"status"`               // status: completions by status
 	RoundTrips     *RoundTrips   `json:"round-trip,omitempty"` // round-trip and what came back; nil for a run without
+	PID            uint32        `json:"pid,omitempty"`        // pid: thread id; 0 in state done
 	Errno          *Errno        `json:"error,omitempty"`      // error: what ended the run; nil when it ended as asked
 	Reason         string        `json:"reason,omitempty"`     // reason: why it ended before its time, one sentence
 }

@@ -92,6 +92,8 @@ func (r *Run) decodeState(ad *netlink.AttributeDecoder) {
 	case attrSendRunStatus:
 		b := decodeBucket(ad)
 		r.Status = append(r.Status, StatusCount{Status: WCStatus(b.key), Count: b.count})
+	case attrSendRunPID:
+		r.PID = ad.Uint32()
 	case attrSendRunError:
 		r.Errno = new(Errno(ad.Uint32()))
 	case attrSendRunReason:

@@ -21,7 +21,7 @@ func encodeRun(state RunState) func(*netlink.AttributeEncoder) error {
 	return func(ae *netlink.AttributeEncoder) error {
 		for _, attr := range []uint16{attrSendRunID, attrSendRunSize, attrSendRunDurationMS, attrSendRunBatch,
 			attrSendRunInFlight, attrSendRunQPN, attrSendRunOutstanding, attrSendRunConnectTimeoutMS,
-			attrSendRunDrainTimeoutMS, attrSendRunRkey, attrSendRunAnswerTimeoutMS} {
+			attrSendRunDrainTimeoutMS, attrSendRunRkey, attrSendRunAnswerTimeoutMS, attrSendRunPID} {
 			ae.Uint32(attr, uint32(attr))
 		}
 		for _, attr := range []uint16{attrSendRunCount, attrSendRunPosted, attrSendRunCompleted, attrSendRunFlushed,
@@ -53,7 +53,7 @@ func TestDecodeRun(t *testing.T) {
 		State: RunStateStopping, Device: "rxe0", QPN: 12, Posted: 13, Completed: 14, Flushed: 15, Failed: 16,
 		Reclaimed: 17, Outstanding: 18, Bytes: 19, PostCalls: 20, Elapsed: 21,
 		Status: []StatusCount{{WCSuccess, 14}}, Errno: new(Errno(syscall.ECONNREFUSED)), Reason: "nobody listens",
-		ConnectTimeout: 25, DrainTimeout: 26, Rate: 27, Opcode: OpcodeWriteImm, RemoteAddr: 29, RKey: 30, Hold: true,
+		ConnectTimeout: 25, DrainTimeout: 26, Rate: 27, Opcode: OpcodeWriteImm, RemoteAddr: 29, RKey: 30, Hold: true, PID: 43,
 		RoundTrips: &RoundTrips{
 			AnswerTimeout: 32, Answers: 34, Unanswered: 35, Unmatched: 36, Damaged: 37, Foreign: 38,
 			Min: 39, Max: 40, Sum: 41, Receives: wantLedger(),

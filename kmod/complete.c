@@ -133,9 +133,9 @@ static void fail(struct rxpost_conn *conn, const struct ib_wc *wc, u32 kind)
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		report(conn, wc, kind);
 	else if (!conn->draining)
-		rxpost_conn_kill(conn, "%s were flushed",
-				 kind == RXPOST_WR_SEND ? "answers" :
-							  "receives");
+		rxpost_conn_lost(conn, kind == RXPOST_WR_SEND ?
+				       "answers were flushed" :
+				       "receives were flushed");
 }
 
 static void note_level(struct rxpost_conn *conn)
@@ -202,6 +202,32 @@ static void complete_one(struct rxpost_poller *p, const struct ib_wc *wc,
 	rxpost_touch(conn, touched);
 }
 
+/* Lets a completion come whose wr_id differs from that of @wc in @bits. */
+static void complete_other(struct rxpost_poller *p, const struct ib_wc *wc,
+			   u64 bits, struct rxpost_conn **touched)
+{
+	struct ib_wc other = *wc;
+
+	other.wr_id ^= bits;
+	complete_one(p, &other, touched);
+}
+
+/* Beside @wc, completions that are for nobody. */
+static void confuse(struct rxpost_poller *p, const struct ib_wc *wc,
+		    struct rxpost_conn **touched)
+{
+	u64 id = wc->wr_id;
+
+	if (rxpost_fault(RXPOST_FAULT_INDEX))
+		complete_other(p, wc, ~id & RXPOST_WR_CONN, touched);
+	if (rxpost_fault(RXPOST_FAULT_SLOT))
+		complete_other(p, wc, ~id & RXPOST_WR_SLOT, touched);
+	if (rxpost_fault(RXPOST_FAULT_GENERATION))
+		complete_other(p, wc, RXPOST_WR_GENERATION, touched);
+	if (rxpost_fault(RXPOST_FAULT_KIND))
+		complete_other(p, wc, ~id & RXPOST_WR_KIND, touched);
+}
+
 /* The fault points of a completion; true when it is not to be seen now. */
 static bool faulty(struct rxpost_poller *p, const struct ib_wc *wc,
 		   struct rxpost_conn **touched)
@@ -209,11 +235,15 @@ static bool faulty(struct rxpost_poller *p, const struct ib_wc *wc,
 	if (wc->status == IB_WC_SUCCESS && rxpost_fault(RXPOST_FAULT_LOSE))
 		return true;
 	if (wc->status == IB_WC_WR_FLUSH_ERR &&
+	    rxpost_fault_value(RXPOST_FAULT_NOFLUSH))
+		return true;
+	if (wc->status == IB_WC_WR_FLUSH_ERR &&
 	    p->late.n < ARRAY_SIZE(p->late.wc) &&
 	    rxpost_fault(RXPOST_FAULT_LATE)) {
 		p->late.wc[p->late.n++] = *wc;
 		return true;
 	}
+	confuse(p, wc, touched);
 	if (rxpost_fault(RXPOST_FAULT_REPEAT))
 		complete_one(p, wc, touched);
 	return false;

@@ -81,6 +81,22 @@ void rxpost_conns_kill(struct rxpost_receiver *rcv,
 	spin_unlock(&rcv->lock);
 }
 
+/**
+ * rxpost_conn_lost() - end a connection whose QP or CM says that it is over
+ * @conn: the connection
+ * @why: what it says
+ *
+ * Of a connection over TCP both come at once, in any order, and nobody is told
+ * whether the peer left or a message found no receive.
+ * Context: any, does not sleep.
+ */
+void rxpost_conn_lost(struct rxpost_conn *conn, const char *why)
+{
+	if (rxpost_binding_is_iwarp(conn->poller->binding))
+		why = "closed by the peer, or by iWARP since a message found no receive";
+	rxpost_conn_kill(conn, "%s", why);
+}
+
 static void on_established(struct rxpost_conn *conn)
 {
 	/* An answer of the peer that was under way when the end began. */
@@ -106,7 +122,7 @@ static int on_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rxpost_conn_kill(conn, "the peer disconnected");
+		rxpost_conn_lost(conn, "the peer disconnected");
 		break;
 	default:
 		rxpost_conn_kill(conn, "%s (%d)", rdma_event_msg(event->event),
@@ -155,8 +171,11 @@ static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
-	int ret = rdma_create_qp(conn->id, pd, &attr);
+	int ret;
 
+	if (rxpost_fault(RXPOST_FAULT_QP))
+		return -ENOMEM;
+	ret = rdma_create_qp(conn->id, pd, &attr);
 	if (ret)
 		return ret;
 	conn->queue.qp = conn->id->qp;
@@ -231,8 +250,12 @@ static void forbid_remote_access(struct rxpost_conn *conn)
 	};
 	int ret;
 
-	/* Not tried on iWARP, whose providers move the QP themselves. */
-	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) ||
+	/*
+	 * Not tried on iWARP: siw takes no data in while a QP is modified, and
+	 * does not look again (6.12 siw_qp_llp_data_ready()), so that a message
+	 * could lie there until the next one comes.
+	 */
+	if (rxpost_binding_is_iwarp(conn->poller->binding) ||
 	    rxpost_fault(RXPOST_FAULT_ACCESS))
 		return;
 	ret = ib_modify_qp(conn->queue.qp, &attr,
@@ -389,6 +412,8 @@ static void disconnect(struct rxpost_conn *conn)
 
 	set_state(conn, RXPOST_CONN_STATE_DRAINING);
 	set_bit(RXPOST_CONN_NO_POST, &conn->flags);
+	if (conn->accepted && rxpost_fault_value(RXPOST_FAULT_NOERR))
+		return;
 	if (conn->accepted)
 		rdma_disconnect(conn->id);
 	else if (!conn->answered)
@@ -416,15 +441,29 @@ static void teardown_conn(struct kthread_work *work)
 				   msecs_to_jiffies(ms));
 }
 
-static u32 free_index(const struct rxpost_receiver *rcv)
+static struct rxpost_poller *poller_of(struct rxpost_binding *b, u32 index)
 {
+	return b->pollers[index % b->nr_pollers];
+}
+
+/*
+ * The lowest index that is free and has a poller whose CQ works. Return: it;
+ * -ECONNREFUSED when none is free, -EIO when only failed CQs have room.
+ */
+static int free_index(struct rxpost_binding *b)
+{
+	struct rxpost_receiver *rcv = b->rcv;
+	int ret = -ECONNREFUSED;
 	u32 i;
 
 	for (i = 0; i < rcv->cfg.max_conns; i++) {
-		if (!rcv->conn_by_index[i])
-			break;
+		if (rcv->conn_by_index[i])
+			continue;
+		if (!READ_ONCE(poller_of(b, i)->cq_failed))
+			return i;
+		ret = -EIO;
 	}
-	return i;
+	return ret;
 }
 
 /*
@@ -435,16 +474,15 @@ static u32 free_index(const struct rxpost_receiver *rcv)
 static int insert_conn(struct rxpost_binding *b, struct rxpost_conn *conn)
 {
 	struct rxpost_receiver *rcv = b->rcv;
-	u32 i = free_index(rcv);
+	int i;
 
 	lockdep_assert_held(&rcv->lock);
 	if (!rcv->admitting)
 		return -ESHUTDOWN;
-	if (i == rcv->cfg.max_conns)
-		return -ECONNREFUSED;
-	conn->poller = b->pollers[i % b->nr_pollers];
-	if (READ_ONCE(conn->poller->cq_failed))
-		return -EIO;
+	i = free_index(b);
+	if (i < 0)
+		return i;
+	conn->poller = poller_of(b, i);
 	conn->index = i;
 	conn->generation = ++rcv->generations[i] & RXPOST_GENERATION_MASK;
 	rcv->conn_by_index[i] = conn;
@@ -484,8 +522,8 @@ static void init_conn(struct rxpost_conn *conn, struct rxpost_receiver *rcv,
  * @foreign: the request carries no rxpost private data
  *
  * Context: the request's handler. Return: 0; -ESHUTDOWN when the receiver is
- * closing, -ECONNREFUSED when all places are taken, -EIO when the poller's CQ
- * has failed, -ENOMEM; then @id is the caller's still.
+ * closing, -ECONNREFUSED when all places are taken, -EIO when the CQs of those
+ * that are not have failed, -ENOMEM; then @id is the caller's still.
  */
 int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
 		       bool foreign)

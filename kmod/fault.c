@@ -13,27 +13,41 @@
 DEFINE_STATIC_KEY_FALSE(rxpost_faults);
 
 static const char * const names[RXPOST_FAULT_POINTS] = {
-	[RXPOST_FAULT_GRANT]	 = "grant",
-	[RXPOST_FAULT_UNTOUCHED] = "untouched",
-	[RXPOST_FAULT_LOSE]	 = "lose",
-	[RXPOST_FAULT_LATE]	 = "late",
-	[RXPOST_FAULT_REPEAT]	 = "repeat",
-	[RXPOST_FAULT_EXPIRE]	 = "expire",
-	[RXPOST_FAULT_MAP]	 = "map",
-	[RXPOST_FAULT_ACCESS]	 = "access",
+	[RXPOST_FAULT_GRANT]	  = "grant",
+	[RXPOST_FAULT_NOFLUSH]	  = "noflush",
+	[RXPOST_FAULT_NOERR]	  = "noerr",
+	[RXPOST_FAULT_CQ]	  = "cq",
+	[RXPOST_FAULT_QP]	  = "qp",
+	[RXPOST_FAULT_UNTOUCHED]  = "untouched",
+	[RXPOST_FAULT_REFUSE]	  = "refuse",
+	[RXPOST_FAULT_LOSE]	  = "lose",
+	[RXPOST_FAULT_LATE]	  = "late",
+	[RXPOST_FAULT_REPEAT]	  = "repeat",
+	[RXPOST_FAULT_EXPIRE]	  = "expire",
+	[RXPOST_FAULT_MAP]	  = "map",
+	[RXPOST_FAULT_ACCESS]	  = "access",
+	[RXPOST_FAULT_OVERFLOW]	  = "overflow",
+	[RXPOST_FAULT_INDEX]	  = "index",
+	[RXPOST_FAULT_SLOT]	  = "slot",
+	[RXPOST_FAULT_GENERATION] = "generation",
+	[RXPOST_FAULT_KIND]	  = "kind",
 };
 
 static atomic_t armed[RXPOST_FAULT_POINTS];
+static atomic_t skip;
 static struct dentry *root;
 
 /**
  * rxpost_fault_hit() - use up one armed time of a point
  * @point: the point
  *
- * Context: any. Return: whether it was armed.
+ * Context: any. Return: whether it was armed, and no hit was to pass first.
  */
 bool rxpost_fault_hit(enum rxpost_fault_point point)
 {
+	if (atomic_read(&armed[point]) <= 0 ||
+	    atomic_dec_if_positive(&skip) >= 0)
+		return false;
 	return atomic_dec_if_positive(&armed[point]) >= 0;
 }
 
@@ -82,6 +96,7 @@ void rxpost_faults_init(void)
 	for (i = 0; i < RXPOST_FAULT_POINTS; i++)
 		debugfs_create_file_unsafe(names[i], 0600, dir, &armed[i],
 					   &fault_fops);
+	debugfs_create_file_unsafe("skip", 0600, dir, &skip, &fault_fops);
 }
 
 /**

@@ -179,6 +179,16 @@ static void settle(struct rxpost_poller *p, struct rxpost_conn *touched)
 	}
 }
 
+/* The fault points of a turn. */
+static void inject(struct rxpost_poller *p, struct rxpost_conn **touched)
+{
+	struct ib_event overflow = { .event = IB_EVENT_CQ_ERR };
+
+	rxpost_complete_late(p, touched);
+	if (p->nr_conns && rxpost_fault(RXPOST_FAULT_OVERFLOW))
+		on_cq_event(&overflow, p);
+}
+
 static bool timed_work(struct rxpost_poller *p)
 {
 	if (list_empty(&p->waiting) && list_empty(&p->retry))
@@ -197,7 +207,7 @@ static bool poller_turn(struct rxpost_poller *p)
 	worked |= obey_kick(p, &touched);
 	obey_cq_failure(p);
 	if (static_branch_unlikely(&rxpost_faults))
-		rxpost_complete_late(p, &touched);
+		inject(p, &touched);
 
 	n = ib_poll_cq(p->cq, READ_ONCE(p->rcv->cfg.budget), p->wc);
 	p->now_ns = ktime_get_ns();
@@ -343,9 +353,11 @@ static int create_cq(struct rxpost_poller *p, u32 cqe)
 		.cqe = cqe,
 		.comp_vector = p->index % dev->num_comp_vectors,
 	};
-	struct ib_cq *cq = ib_create_cq(dev, on_completion, on_cq_event, p,
-					&attr);
+	struct ib_cq *cq;
 
+	if (rxpost_fault(RXPOST_FAULT_CQ))
+		return -ENOMEM;
+	cq = ib_create_cq(dev, on_completion, on_cq_event, p, &attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	p->cq = cq;

@@ -49,11 +49,35 @@ static struct ib_recv_wr *build_chain(struct rxpost_queue *q, u32 n)
 	return head;
 }
 
-static int post_chain(struct rxpost_queue *q, const struct ib_recv_wr *head,
+/* A device that is full in the middle of a chain of @n, as drivers report it. */
+static int post_half(struct rxpost_queue *q, struct ib_recv_wr *head, u32 n,
+		     const struct ib_recv_wr **bad_wr)
+{
+	struct ib_recv_wr *last = head;
+	struct ib_recv_wr *rest;
+	int ret;
+
+	if (n < 2)
+		return -ENOMEM;
+	for (n /= 2; n > 1; n--)
+		last = last->next;
+	rest = last->next;
+	last->next = NULL;
+	ret = ib_post_recv(q->qp, head, bad_wr);
+	last->next = rest;
+	if (ret)
+		return ret;
+	*bad_wr = rest;
+	return -ENOMEM;
+}
+
+static int post_chain(struct rxpost_queue *q, struct ib_recv_wr *head, u32 n,
 		      const struct ib_recv_wr **bad_wr)
 {
 	if (rxpost_fault(RXPOST_FAULT_UNTOUCHED))
 		return -EINVAL;
+	if (rxpost_fault(RXPOST_FAULT_REFUSE))
+		return post_half(q, head, n, bad_wr);
 	return ib_post_recv(q->qp, head, bad_wr);
 }
 
@@ -81,12 +105,12 @@ static u32 take_back(struct rxpost_queue *q, const struct ib_recv_wr *wr)
  */
 u32 rxpost_post(struct rxpost_queue *q, struct rxpost_histograms *hist, u32 n)
 {
-	const struct ib_recv_wr *head = build_chain(q, n);
+	struct ib_recv_wr *head = build_chain(q, n);
 	const struct ib_recv_wr *bad_wr = head;
 	u32 refused;
 	int ret;
 
-	ret = post_chain(q, head, &bad_wr);
+	ret = post_chain(q, head, n, &bad_wr);
 	q->counters.post_calls++;
 	q->counters.post_wrs += n;
 	hist->chain[n]++;

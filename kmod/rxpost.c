@@ -160,6 +160,7 @@ static int alloc_tables(struct rxpost_receiver *rcv)
 	if (IS_ERR(worker))
 		return PTR_ERR(worker);
 	rcv->worker = worker;
+	rcv->worker_pid = task_pid_nr(worker->task);
 	return 0;
 }
 

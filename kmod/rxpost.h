@@ -116,6 +116,7 @@ struct rxpost_config {
 	u32 rnr_retry;
 	bool low_water_given;	/* else it follows depth */
 	bool pollers_given;	/* else there are as few as do */
+	bool rnr_given;		/* timer or retries: not to be ignored silently */
 
 	u32 depth;
 	u32 batch;
@@ -377,6 +378,7 @@ struct rxpost_receiver {
 	struct rxpost_config cfg;
 	struct rxpost_binding *binding;	/* rxpost_mutex */
 	struct kthread_worker *worker;	/* accepts and ends connections */
+	u32 worker_pid;			/* its thread's, which may have ended */
 	struct kthread_work retune_work;
 	struct work_struct destroy_work;
 	u64 reserved;			/* bytes of the memory bound */
@@ -439,6 +441,7 @@ void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason);
 int rxpost_binding_check(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);
 void rxpost_binding_kick(struct rxpost_receiver *rcv);
+bool rxpost_binding_is_iwarp(const struct rxpost_binding *b);
 u32 rxpost_sq_wr(const struct rxpost_config *cfg);
 u64 rxpost_conn_bytes(const struct rxpost_config *cfg);
 
@@ -468,6 +471,7 @@ int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
 		       bool foreign);
 void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
 	__printf(2, 3);
+void rxpost_conn_lost(struct rxpost_conn *conn, const char *why);
 void rxpost_conns_kill(struct rxpost_receiver *rcv,
 		       struct rxpost_poller *poller, const char *reason);
 

@@ -55,7 +55,7 @@ func full() *fakeClient {
 	quiet.IdleMS = nil
 	run := testRun()
 	run.Addr, run.Port, run.Device = r.Addr, r.Port, "rxe0"
-	run.Hold, run.RoundTrips = true, &ctl.RoundTrips{Answers: 1, Receives: testLedger()}
+	run.PID, run.Hold, run.RoundTrips = 4711, true, &ctl.RoundTrips{Answers: 1, Receives: testLedger()}
 	run.Errno, run.Reason = new(ctl.Errno(syscall.ENODEV)), "the device went"
 	event := ctl.Event{
 		Type: ctl.EventTypeReceiverGone, Time: time.Unix(1, 1), ReceiverID: 1, ReceiverName: "r0", Device: "rxe0",

@@ -196,7 +196,9 @@ static int rxps_nl_put_state(struct sk_buff *skb, struct rxps_run *run,
 	    (run->error &&
 	     nla_put_u32(skb, RXPOST_SEND_A_RUN_ERROR, run->error)) ||
 	    (*run->reason &&
-	     nla_put_string(skb, RXPOST_SEND_A_RUN_REASON, run->reason)))
+	     nla_put_string(skb, RXPOST_SEND_A_RUN_REASON, run->reason)) ||
+	    (run->state != RXPOST_SEND_RUN_STATE_DONE &&
+	     nla_put_u32(skb, RXPOST_SEND_A_RUN_PID, task_pid_nr(run->task))))
 		ret = -EMSGSIZE;
 	spin_unlock_irq(&run->lock);
 	return ret;
