@@ -42,11 +42,16 @@ e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
 e2e-%: deps build
 	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
-test-debug: e2e-debug ## The same and more on a kernel that looks for mistakes
+test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
 
 # Hours of it: make soak DURATION=8h SEED=7
 SEED     ?= 1
 DURATION ?= 1h
+defects: defects-debug defects-kcsan ## That each oracle of the tests catches a planted defect
+
+defects-%: deps build
+	RXPOST_DEFECTS=$* $(GO) test -count=1 -timeout 20m -run '^TestDefects$$' ./cmd/rxvm
+
 soak: deps build ## Tests with dice and races for DURATION (1h); writes docs/reliability.md
 	$(GO) run ./internal/soak -seed $(SEED) -duration $(DURATION) -table docs/reliability.md \
 		-rxvm "$(CURDIR)/$(BIN)/rxvm $(E2E_VM)"
@@ -80,5 +85,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go test-vm e2e test-debug soak coverage lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go test-vm e2e test-debug defects soak coverage lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help

@@ -33,7 +33,7 @@ func TestBadCommandLine(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                    "no command to run; see rxvm --help",
 		"prune --unused=-1h":  "--unused -1h0m0s: want a time that is not negative, such as 12h",
-		"--kernel 1.0 true":   `unknown kernel "1.0"; there are 6.1, 6.12`,
+		"--kernel 1.0 true":   `unknown kernel "1.0"; there are 6.1, 6.12, debug, kcsan, next`,
 		"prune --unused week": `invalid argument "week" for "--unused" flag: time: invalid duration "week"`,
 	} {
 		err := execute(t.Context(), strings.Fields(args), new(strings.Builder))
