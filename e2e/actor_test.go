@@ -75,9 +75,12 @@ func (a *actor) act(stop <-chan struct{}) error {
 			return nil
 		default:
 		}
-		if err := a.one(a.deeds[a.dice.IntN(len(a.deeds))]); err != nil {
+		d := a.deeds[a.dice.IntN(len(a.deeds))]
+		rest := time.Duration(a.dice.IntN(20)) * time.Millisecond
+		if err := a.one(d); err != nil {
 			return err
 		}
+		time.Sleep(rest) // two CPUs are for all, and the removals should be many
 	}
 	return a.ctx.Err()
 }

@@ -23,6 +23,7 @@ const (
 	ucmConnect      = 6
 	ucmListen       = 7
 	ucmAccept       = 8
+	ucmDisconnect   = 10
 	ucmInitQPAttr   = 11
 	ucmGetEvent     = 12
 
@@ -152,6 +153,12 @@ func (p *rawPeer) connectQP(qpn uint32, private []byte) {
 func (p *rawPeer) establish() {
 	p.t.Helper()
 	p.expect(cmConnectResponse)
+	p.readyToUse()
+}
+
+// readyToUse says that the connection is.
+func (p *rawPeer) readyToUse() {
+	p.t.Helper()
 	req := make([]byte, 8+4+4+256+8) // uid, conn_param with valid = 0
 	req = binary.NativeEndian.AppendUint32(req, p.id)
 	req = append(req, make([]byte, 4+8)...)

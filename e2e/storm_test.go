@@ -121,23 +121,29 @@ func (s *storm) wave() {
 func (s *storm) remove(what removal) {
 	t := s.r.t
 	t.Helper()
+	began := time.Now()
 	s.steady()
+	listening := time.Since(began)
 	tr := s.r.launch(stormRuns, ctl.RunConfig{})
 	s.r.flowing(stormRuns)
-	began := time.Now()
+	flowing := time.Since(began)
 	if what.remove(s) {
 		s.removed[what.name]++
 	} else {
 		what.ends = nil
 	}
-	t.Logf("%s: %v", what.name, time.Since(began).Round(time.Millisecond))
+	gone := time.Since(began)
 	if what.ends == nil {
 		tr.vanish()
 	} else {
 		tr.ended(what.ends...)
 	}
 	s.cycles.Add(stormRuns)
+	ended := time.Since(began)
 	s.restore()
+	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	t.Logf("%s: listened after %v, traffic %v, gone %v, runs ended %v, back %v", what.name,
+		round(listening), round(flowing), round(gone), round(ended), round(time.Since(began)))
 }
 
 // steady waits until r0 listens, and makes it if it went with its module.
@@ -206,7 +212,9 @@ func (s *storm) restore() {
 	t := s.r.t
 	t.Helper()
 	for _, module := range []string{"rdma_rxe", "rxpost_recv", "rxpost_send"} {
-		modprobe(t, module)
+		if !loaded(module) { // or being unloaded, and loaded again by who asks next
+			modprobe(t, module)
+		}
 	}
 	if _, err := netlink.LinkByName(netdevName); errors.As(err, new(netlink.LinkNotFoundError)) {
 		// Its device goes after it, in a work item.
