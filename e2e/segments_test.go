@@ -66,6 +66,7 @@ func segments(t *testing.T, d device) {
 			if run := r.sendSize(slot+1, 1); !r.iwarp && run.Failed != 1 {
 				t.Errorf("size %d: %+v", slot+1, run)
 			}
+			r.await("one receive failed", func() bool { return r.receiver().Ledger.Failed == 1 })
 			r.deleteSoon()
 		})
 	}
