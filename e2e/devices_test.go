@@ -107,7 +107,7 @@ func (d device) paced(cfg ctl.RunConfig) ctl.RunConfig {
 		cfg.Rate = &rate
 	}
 	if cfg.InFlight == nil {
-		cfg.InFlight = ptr(uint32(16))
+		cfg.InFlight = ptr(uint32(4))
 	}
 	return cfg
 }
