@@ -112,9 +112,8 @@ func deleteWhileConnecting(t *testing.T, r *rig) {
 }
 
 // In every other round the receiver is deleted without having noticed yet.
-func TestDeleteAfterPeerDied(t *testing.T) { onEachDevice(t, deleteAfterPeerDied) }
-
-func deleteAfterPeerDied(t *testing.T, r *rig) {
+func TestDeleteAfterPeerDied(t *testing.T) {
+	r := newRig(t)
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 		client := r.debianClient()
