@@ -202,7 +202,7 @@ func wantReceiver() Receiver {
 	return Receiver{
 		ID: 2, Name: "r0", State: ReceiverStateClosing, Device: "rxe0", Addr: netip.MustParseAddr("fd00::1"), Port: 7471,
 		Depth: 8, DepthMax: 9, Batch: 10, BatchTimeout: 11, LowWater: 12, SlotSize: 13, MaxConns: 14, Pollers: 15,
-		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: 21, DrainTimeout: 22,
+		PollMode: PollModeEvent, Budget: 17, Spin: 18, Sink: SinkEcho, RNRTimer: 20, RNRRetry: new(uint32(21)), DrainTimeout: 22,
 		RNREffective: 23, Conns: 24, Memory: 25, MemoryMax: 26, Mappings: 27, CQE: 28,
 		Ledger: wantLedger(), Counters: wantCounters(), PollerPIDs: []uint32{41, 42}, WorkerPID: 43,
 		Segments: []uint32{64, 65}, Hold: 33, IdleTimeout: 34, CPUs: []uint32{0, 1},

@@ -29,8 +29,8 @@ type Conn struct {
 	Ledger       Ledger     `json:"ledger"`            // ledger
 	Counters     Counters   `json:"counters"`          // counters
 
-	RNRTimer Microseconds `json:"rnr-timer-us"`    // rnr-timer-us: wait that its QP asks for when its queue is empty
-	Sends    *Ledger      `json:"sends,omitempty"` // sends: the answers of the echo sink; nil with other sinks
+	RNRTimer Microseconds `json:"rnr-timer-us,omitzero"` // rnr-timer-us: wait that its QP asks for when its queue is empty; 0 on iWARP
+	Sends    *Ledger      `json:"sends,omitempty"`       // sends: the answers of the echo sink; nil with other sinks
 }
 
 // Peer returns the address and port of the sender.

@@ -27,8 +27,6 @@ type Receiver struct {
 	Budget       uint32       `json:"budget"`           // budget: completions taken in one poll
 	Spin         Microseconds `json:"spin-us"`          // spin-us: spin on an empty CQ before sleep, in hybrid mode
 	Sink         Sink         `json:"sink"`             // sink
-	RNRTimer     Microseconds `json:"rnr-timer-us"`     // rnr-timer-us: wait that an empty queue asks of a sender
-	RNRRetry     uint32       `json:"rnr-retry"`        // rnr-retry: times a sender may be told to wait; 7 is without end
 	DrainTimeout Milliseconds `json:"drain-timeout-ms"` // drain-timeout-ms: longest wait for receives at teardown
 	IdleTimeout  Milliseconds `json:"idle-timeout-ms"`  // idle-timeout-ms: a connection that received nothing for so long is ended; 0 is never
 
@@ -39,17 +37,22 @@ type Receiver struct {
 	// everybody is let in. Attribute allow.
 	Allow []netip.Prefix `json:"allow"`
 
-	RNREffective Microseconds `json:"rnr-effective-us"` // rnr-effective-us: what the device makes of rnr-timer-us
-	Conns        uint32       `json:"conns"`            // conns: connections that exist now
-	Memory       uint64       `json:"memory"`           // memory: bytes of slot memory allocated now
-	MemoryMax    uint64       `json:"memory-max"`       // memory-max: bytes of slot memory at max-conns connections
-	Mappings     uint64       `json:"mappings"`         // mappings: DMA mappings live now
-	CQE          uint32       `json:"cqe"`              // cqe: entries the device granted to each CQ
-	Ledger       Ledger       `json:"ledger"`           // ledger: sum over all connections, past and present
-	Counters     Counters     `json:"counters"`         // counters: sum over all connections, past and present
-	PollerPIDs   []uint32     `json:"poller-pid"`       // poller-pid: thread ids of the pollers, in poller order; empty without a device
-	WorkerPID    uint32       `json:"worker-pid"`       // worker-pid: thread id of the worker, which accepts and ends the connections
-	Sends        *Ledger      `json:"sends,omitempty"`  // sends: the answers of the echo sink; nil with other sinks
+	// On iWARP nobody is told to wait: a message that finds no receive ends its
+	// connection. These are then 0 and nil.
+	RNRTimer     Microseconds `json:"rnr-timer-us,omitzero"`     // rnr-timer-us: wait that an empty queue asks of a sender
+	RNRRetry     *uint32      `json:"rnr-retry,omitempty"`       // rnr-retry: times a sender may be told to wait; 7 is without end
+	RNREffective Microseconds `json:"rnr-effective-us,omitzero"` // rnr-effective-us: what the device makes of rnr-timer-us
+
+	Conns      uint32   `json:"conns"`           // conns: connections that exist now
+	Memory     uint64   `json:"memory"`          // memory: bytes of slot memory allocated now
+	MemoryMax  uint64   `json:"memory-max"`      // memory-max: bytes of slot memory at max-conns connections
+	Mappings   uint64   `json:"mappings"`        // mappings: DMA mappings live now
+	CQE        uint32   `json:"cqe"`             // cqe: entries the device granted to each CQ
+	Ledger     Ledger   `json:"ledger"`          // ledger: sum over all connections, past and present
+	Counters   Counters `json:"counters"`        // counters: sum over all connections, past and present
+	PollerPIDs []uint32 `json:"poller-pid"`      // poller-pid: thread ids of the pollers, in poller order; empty without a device
+	WorkerPID  uint32   `json:"worker-pid"`      // worker-pid: thread id of the worker, which accepts and ends the connections
+	Sends      *Ledger  `json:"sends,omitempty"` // sends: the answers of the echo sink; nil with other sinks
 }
 
 // AddrPort returns the address a sender connects to.

@@ -140,7 +140,7 @@ func (r *Receiver) decodeConfig(ad *netlink.AttributeDecoder) bool {
 	case attrReceiverRNRTimerUS:
 		r.RNRTimer = Microseconds(ad.Uint32())
 	case attrReceiverRNRRetry:
-		r.RNRRetry = ad.Uint32()
+		r.RNRRetry = new(ad.Uint32())
 	case attrReceiverDrainTimeoutMS:
 		r.DrainTimeout = Milliseconds(ad.Uint32())
 	case attrReceiverSegment:

@@ -35,7 +35,7 @@ type Run struct {
 	Device         string        `json:"device,omitempty"`     // device: RDMA device, once known
 	QPN            uint32        `json:"qpn"`                  // qpn: local queue pair number
 	Posted         uint64        `json:"posted"`               // posted: sends the device accepted
-	Completed      uint64        `json:"completed"`            // completed: acknowledged by the peer
+	Completed      uint64        `json:"completed"`            // completed: acknowledged by the peer, or on iWARP on its way
 	Flushed        uint64        `json:"flushed"`              // flushed: given back at the end
 	Failed         uint64        `json:"failed"`               // failed: completed in error
 	Reclaimed      uint64        `json:"reclaimed"`            // reclaimed: taken back after the QP was destroyed

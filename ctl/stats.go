@@ -59,7 +59,13 @@ func (e *Errno) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown error name %q", text)
+	// One without a name is written as its number.
+	n, err := strconv.ParseUint(string(text), 10, 32)
+	if err != nil || Errno(n).String() != string(text) {
+		return fmt.Errorf("unknown error name %q", text)
+	}
+	*e = Errno(n)
+	return nil
 }
 
 // decodeStats reads one answer about histograms.

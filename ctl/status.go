@@ -5,7 +5,6 @@ package ctl
 
 import (
 	"fmt"
-	"slices"
 )
 
 // WCStatus is how a work request completed: the kernel's enum ib_wc_status. Its
@@ -43,14 +42,9 @@ func (s WCStatus) String() string {
 // MarshalText is [WCStatus.String].
 func (s WCStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText takes a name that [WCStatus.String] returns.
+// UnmarshalText takes a text that [WCStatus.String] returns.
 func (s *WCStatus) UnmarshalText(text []byte) error {
-	i := slices.Index(wcStatusNames(), string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown completion status %q", text)
-	}
-	*s = WCStatus(i)
-	return nil
+	return unmarshalEnum((*uint32)(s), "wc-status", wcStatusNames(), string(text))
 }
 
 // StatusCount is how many completions had one status; attribute set "bucket".

@@ -54,14 +54,9 @@ func (v ReceiverState) String() string {
 // MarshalText is [ReceiverState.String].
 func (v ReceiverState) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseReceiverState].
+// UnmarshalText takes a text that [ReceiverState.String] returns.
 func (v *ReceiverState) UnmarshalText(text []byte) error {
-	parsed, err := ParseReceiverState(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "receiver-state", receiverStateNames(), string(text))
 }
 
 // ParseReceiverState returns the value of that name. The error of an unknown name
@@ -115,14 +110,9 @@ func (v ConnState) String() string {
 // MarshalText is [ConnState.String].
 func (v ConnState) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseConnState].
+// UnmarshalText takes a text that [ConnState.String] returns.
 func (v *ConnState) UnmarshalText(text []byte) error {
-	parsed, err := ParseConnState(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "conn-state", connStateNames(), string(text))
 }
 
 // ParseConnState returns the value of that name. The error of an unknown name
@@ -168,14 +158,9 @@ func (v PollMode) String() string {
 // MarshalText is [PollMode.String].
 func (v PollMode) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParsePollMode].
+// UnmarshalText takes a text that [PollMode.String] returns.
 func (v *PollMode) UnmarshalText(text []byte) error {
-	parsed, err := ParsePollMode(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "poll-mode", pollModeNames(), string(text))
 }
 
 // ParsePollMode returns the value of that name. The error of an unknown name
@@ -221,14 +206,9 @@ func (v Sink) String() string {
 // MarshalText is [Sink.String].
 func (v Sink) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseSink].
+// UnmarshalText takes a text that [Sink.String] returns.
 func (v *Sink) UnmarshalText(text []byte) error {
-	parsed, err := ParseSink(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "sink", sinkNames(), string(text))
 }
 
 // ParseSink returns the value of that name. The error of an unknown name
@@ -304,14 +284,9 @@ func (v EventType) String() string {
 // MarshalText is [EventType.String].
 func (v EventType) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseEventType].
+// UnmarshalText takes a text that [EventType.String] returns.
 func (v *EventType) UnmarshalText(text []byte) error {
-	parsed, err := ParseEventType(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "event-type", eventTypeNames(), string(text))
 }
 
 // ParseEventType returns the value of that name. The error of an unknown name
@@ -402,16 +377,19 @@ const (
 	attrReceiverSink
 	// attrReceiverRNRTimerUS is receiver.rnr-timer-us. Wait that an empty queue
 	// asks of a sender, in microseconds, rounded up to one of the 32 values of
-	// the InfiniBand table. Changeable, except on iWARP, which has none.
+	// the InfiniBand table. Changeable; refused and absent on iWARP, which has
+	// none.
 	attrReceiverRNRTimerUS
 	// attrReceiverRNRRetry is receiver.rnr-retry. Times a sender may be told to
-	// wait before its QP fails, 0 to 7; 7 is without end. Fixed.
+	// wait before its QP fails, 0 to 7; 7 is without end. Fixed; refused and
+	// absent on iWARP.
 	attrReceiverRNRRetry
 	// attrReceiverDrainTimeoutMS is receiver.drain-timeout-ms. Longest wait for
 	// outstanding receives at teardown, in milliseconds. Changeable.
 	attrReceiverDrainTimeoutMS
 	// attrReceiverRNREffectiveUS is receiver.rnr-effective-us. What the device
-	// makes of rnr-timer-us, in microseconds (rxe waits in whole jiffies).
+	// makes of rnr-timer-us, in microseconds (rxe waits in whole jiffies);
+	// absent on iWARP.
 	attrReceiverRNREffectiveUS
 	// attrReceiverConns is receiver.conns. Connections that exist now.
 	attrReceiverConns
@@ -636,7 +614,7 @@ const (
 	attrConnLedger
 	attrConnCounters
 	// attrConnRNRTimerUS is conn.rnr-timer-us. The wait its QP asks for when its
-	// queue is empty, in microseconds.
+	// queue is empty, in microseconds; absent on iWARP.
 	attrConnRNRTimerUS
 	// attrConnSends is conn.sends. Where the answers of the echo sink are;
 	// absent with other sinks.

@@ -51,14 +51,9 @@ func (v RunState) String() string {
 // MarshalText is [RunState.String].
 func (v RunState) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseRunState].
+// UnmarshalText takes a text that [RunState.String] returns.
 func (v *RunState) UnmarshalText(text []byte) error {
-	parsed, err := ParseRunState(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "run-state", sendRunStateNames(), string(text))
 }
 
 // ParseRunState returns the value of that name. The error of an unknown name
@@ -116,14 +111,9 @@ func (v Opcode) String() string {
 // MarshalText is [Opcode.String].
 func (v Opcode) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText is [ParseOpcode].
+// UnmarshalText takes a text that [Opcode.String] returns.
 func (v *Opcode) UnmarshalText(text []byte) error {
-	parsed, err := ParseOpcode(string(text))
-	if err != nil {
-		return err
-	}
-	*v = parsed
-	return nil
+	return unmarshalEnum((*uint32)(v), "opcode", sendOpcodeNames(), string(text))
 }
 
 // ParseOpcode returns the value of that name. The error of an unknown name
@@ -192,7 +182,7 @@ const (
 	// attrSendRunPosted is run.posted. Sends the device accepted.
 	attrSendRunPosted
 	// attrSendRunCompleted is run.completed. Sends that completed with success;
-	// the peer has acknowledged them.
+	// the peer has acknowledged them, or on iWARP they are on their way.
 	attrSendRunCompleted
 	// attrSendRunFlushed is run.flushed. Sends flushed at the end.
 	attrSendRunFlushed

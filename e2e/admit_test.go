@@ -32,9 +32,10 @@ func (r *rig) rejectedRun(sentence string) {
 }
 
 // Sender and receiver share one address here, 10.9.0.1.
-func TestAllowList(t *testing.T) {
+func TestAllowList(t *testing.T) { onEachDevice(t, allowList) }
+
+func allowList(t *testing.T, r *rig) {
 	const stranger = "the peer's address is not allowed"
-	r := newRig(t)
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{Allow: prefixes("10.8.0.0/24", "10.9.0.77/32")})
 	r.rejectedRun(stranger)

@@ -103,15 +103,21 @@ func (r *rig) refuses(tt refusal, do func() error) {
 	if e, ok := err.(*ctl.Error); ok && e.Attr != tt.attr {
 		r.t.Errorf("%s: blames attribute %q, want %q", tt.what, e.Attr, tt.attr)
 	}
+	r.unchanged(tt.what, before, resources)
+}
+
+// unchanged checks that world and resources are what they were.
+func (r *rig) unchanged(what string, world any, resources map[string]uint64) {
+	r.t.Helper()
 	// What counts by itself is no change.
 	same := cmp.Options{
 		cmpopts.IgnoreFields(ctl.Counters{}, "Polls", "Sleeps"),
 		cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 	}
-	if diff := cmp.Diff(before, r.world(), same...); diff != "" {
-		r.t.Errorf("%s: changed (-before +now):\n%s", tt.what, diff)
+	if diff := cmp.Diff(world, r.world(), same...); diff != "" {
+		r.t.Errorf("%s: changed (-before +now):\n%s", what, diff)
 	}
-	r.eventually(tt.what+": device as before", func() error {
+	r.eventually(what+": device as before", func() error {
 		if diff := cmp.Diff(resources, r.resources()); diff != "" {
 			return fmt.Errorf("(-before +now):\n%s", diff)
 		}

@@ -65,8 +65,9 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-func TestDebianClient(t *testing.T) {
-	r := newRig(t)
+func TestDebianClient(t *testing.T) { onEachDevice(t, debianClient) }
+
+func debianClient(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	client := r.debianClient()
 	c := r.receiver().Counters
@@ -85,12 +86,13 @@ func TestDebianClient(t *testing.T) {
 }
 
 // The real thing: a process that crashes with a connection open.
-func TestDebianClientKilled(t *testing.T) {
-	r := newRig(t)
+func TestDebianClientKilled(t *testing.T) { onEachDevice(t, debianClientKilled) }
+
+func debianClientKilled(t *testing.T, r *rig) {
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	kill(t, r.debianClient())
-	if ev := events.next(ctl.EventTypeConnDown); ev.Reason != "the peer disconnected" || ev.Ledger.Completed != 1 {
+	if ev := events.next(ctl.EventTypeConnDown); ev.Reason != r.leaves() || ev.Ledger.Completed != 1 {
 		t.Errorf("event: %+v, ledger %+v", ev, ev.Ledger)
 	}
 	// It is as good as new for the next one.
@@ -99,8 +101,9 @@ func TestDebianClientKilled(t *testing.T) {
 }
 
 // From a receiver that answers it has what it wants, and ends well.
-func TestDebianClientIsAnswered(t *testing.T) {
-	r := newRig(t)
+func TestDebianClientIsAnswered(t *testing.T) { onEachDevice(t, debianClientIsAnswered) }
+
+func debianClientIsAnswered(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 	client, out := r.foreign("rdma_client", where("-s", "-p")...)
 	bounded(t, "rdma_client", settleTime, client.Run)
@@ -119,9 +122,10 @@ func TestDebianClientIsAnswered(t *testing.T) {
 
 // A hundred connections of one process: all are served, and all end in order,
 // each of whose receives is flushed.
-func TestCMTime(t *testing.T) {
+func TestCMTime(t *testing.T) { onEachDevice(t, cmTime) }
+
+func cmTime(t *testing.T, r *rig) {
 	const conns, depth = 100, 16
-	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(depth)), Sink: ptr(ctl.SinkVerify), MaxConns: ptr(uint32(conns))})
 	client, out := r.foreign("cmtime", append(where("-s", "-p"), "-c", strconv.Itoa(conns))...)
 	bounded(t, "cmtime", settleTime, client.Run)
@@ -143,8 +147,9 @@ func TestCMTime(t *testing.T) {
 
 // rping asks for what a receiver does not do, and waits. A deletion ends the
 // wait: it is told, and exits by itself.
-func TestRping(t *testing.T) {
-	r := newRig(t)
+func TestRping(t *testing.T) { onEachDevice(t, rping) }
+
+func rping(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	client, out := r.foreign("rping", append(where("-a", "-p"), "-c", "-C", "1")...)
 	if err := client.Start(); err != nil {

@@ -55,8 +55,9 @@ func closing(err error) bool { return says(err, syscall.EBUSY, "receiver r0 is b
 func absent(err error) bool  { return says(err, syscall.ENOENT, "no receiver r0") }
 
 // One of two deletions wins; the other is told that there is nothing left to do.
-func TestDeleteTwiceAtOnce(t *testing.T) {
-	r := newRig(t)
+func TestDeleteTwiceAtOnce(t *testing.T) { onEachDevice(t, deleteTwiceAtOnce) }
+
+func deleteTwiceAtOnce(t *testing.T, r *rig) {
 	for range contentions {
 		r.addSmall(ctl.ReceiverConfig{})
 		tr := r.flow(1)
@@ -86,8 +87,9 @@ func TestDeleteTwiceAtOnce(t *testing.T) {
 
 // A deletion that comes while the receiver is being made finds it or does not:
 // whole, in both cases.
-func TestDeleteDuringAdd(t *testing.T) {
-	r := newRig(t)
+func TestDeleteDuringAdd(t *testing.T) { onEachDevice(t, deleteDuringAdd) }
+
+func deleteDuringAdd(t *testing.T, r *rig) {
 	for range contentions {
 		errs := r.atOnce(
 			func(c *ctl.Client) error {
@@ -116,8 +118,9 @@ func TestDeleteDuringAdd(t *testing.T) {
 
 // A change during a teardown is taken, then refused, then finds nobody, in this
 // order.
-func TestSetDuringTeardown(t *testing.T) {
-	r := newRig(t)
+func TestSetDuringTeardown(t *testing.T) { onEachDevice(t, setDuringTeardown) }
+
+func setDuringTeardown(t *testing.T, r *rig) {
 	refusals := 0
 	for range contentions {
 		r.addSmall(ctl.ReceiverConfig{DrainTimeout: minute})

@@ -60,7 +60,7 @@ func (r *rig) lost(events listen, log kernelLog) ctl.Event {
 	if took := down.Time.Sub(expired.Time); took > slack {
 		r.t.Errorf("down %v after its drain expired", took)
 	}
-	log.reclaimed(down)
+	log.reclaimed(r.device, down)
 	return down
 }
 

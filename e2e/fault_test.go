@@ -125,7 +125,9 @@ func (r *rig) nothingHeld() {
 }
 
 // A connection that cannot be had is refused in words; the next one works.
-func TestFirstFillFails(t *testing.T) {
+func TestFirstFillFails(t *testing.T) { eachDevice(t, firstFillFails) }
+
+func firstFillFails(t *testing.T, d device) {
 	for _, c := range []struct {
 		point string
 		times int
@@ -137,7 +139,7 @@ func TestFirstFillFails(t *testing.T) {
 		{"qp", 1, "cannot create a QP of that depth (-12)"},
 	} {
 		t.Run(c.point, func(t *testing.T) {
-			r := newRig(t)
+			r := newRigOn(t, d)
 			r.add(ctl.ReceiverConfig{Depth: ptr(uint32(16)), Sink: ptr(ctl.SinkVerify)})
 			events := r.listen()
 			r.fault(c.point, c.times)
@@ -160,32 +162,35 @@ func TestFirstFillFails(t *testing.T) {
 // A driver that fails a post and does not write bad_wr has accepted nothing; one
 // that is full in the middle of a chain has accepted what is before bad_wr.
 func TestRefusedUnderTraffic(t *testing.T) {
-	const times = 20
 	for point, errno := range map[string]syscall.Errno{
 		"untouched": syscall.EINVAL,
 		"refuse":    syscall.ENOMEM,
 	} {
 		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			r.add(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)})
-			e := r.flood(ctl.RunConfig{})
-			r.fault(point, times)
-			r.await("posts refused", func() bool {
-				return r.receiver().Counters.RefusedCalls == times
-			})
-			r.advance(1000)
-			run := e.stop()
-			rcv := r.alone()
-			r.intact(rcv.Counters, run.Posted)
-			r.posted(rcv)
-			r.refusals(errno)
-			if n := rcv.Counters.RefusedWRs; n < times {
-				t.Errorf("%d calls refused %d receives", times, n)
-			}
-			figure(t, "faults injected", times)
-			r.delete()
+			onEachDevice(t, func(t *testing.T, r *rig) { refusedUnderTraffic(t, r, point, errno) })
 		})
 	}
+}
+
+func refusedUnderTraffic(t *testing.T, r *rig, point string, errno syscall.Errno) {
+	const times = 20
+	r.add(r.deep(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)}))
+	e := r.flood(ctl.RunConfig{})
+	r.fault(point, times)
+	r.await("posts refused", func() bool {
+		return r.receiver().Counters.RefusedCalls == times
+	})
+	r.advance(1000)
+	run := e.stop()
+	rcv := r.alone()
+	r.intact(rcv.Counters, run.Posted)
+	r.posted(rcv)
+	r.refusals(errno)
+	if n := rcv.Counters.RefusedWRs; n < times {
+		t.Errorf("%d calls refused %d receives", times, n)
+	}
+	figure(t, "faults injected", times)
+	r.delete()
 }
 
 // stale runs one connection whose flushes come late, and another one, of the
@@ -194,7 +199,7 @@ func TestRefusedUnderTraffic(t *testing.T) {
 // what was not flushed never comes.
 func (r *rig) stale(hadTime bool) {
 	r.t.Helper()
-	const messages = 500
+	messages := r.some(500)
 	events, log := r.listen(), newKernelLog(r.t)
 	r.fault("late", 64)
 	// Slow, so that the end finds the queue full.
@@ -205,10 +210,14 @@ func (r *rig) stale(hadTime bool) {
 	if l := first.Ledger; l.Reclaimed == 0 || l.Flushed != 0 || l.Outstanding != 0 {
 		r.t.Errorf("ledger %+v", *l)
 	}
-	log.reclaimed(first)
+	log.reclaimed(r.device, first)
 	r.fault("late", 0)
 
-	r.send(ctl.RunConfig{Count: ptr(uint64(messages))})
+	again := ctl.RunConfig{Count: &messages}
+	if r.iwarp { // the queue cannot be deep: the fault point keeps 64 flushes
+		again.Rate, again.Batch = ptr(uint64(100)), ptr(uint32(1))
+	}
+	r.send(again)
 	second := events.next(ctl.EventTypeConnDown)
 	if *first.ConnIndex != *second.ConnIndex {
 		r.t.Errorf("index %d, then %d", *first.ConnIndex, *second.ConnIndex)
@@ -226,8 +235,9 @@ func (r *rig) stale(hadTime bool) {
 	r.delete()
 }
 
-func TestStaleAfterDrainTimeout(t *testing.T) {
-	r := newRig(t)
+func TestStaleAfterDrainTimeout(t *testing.T) { onEachDevice(t, staleAfterDrainTimeout) }
+
+func staleAfterDrainTimeout(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{
 		Depth: ptr(uint32(32)), Sink: ptr(ctl.SinkVerify),
 		DrainTimeout: ptr(ctl.Milliseconds(1000)),
@@ -235,21 +245,23 @@ func TestStaleAfterDrainTimeout(t *testing.T) {
 	r.stale(true)
 }
 
-func TestStaleAfterExpiry(t *testing.T) {
-	r := newRig(t)
+func TestStaleAfterExpiry(t *testing.T) { onEachDevice(t, staleAfterExpiry) }
+
+func staleAfterExpiry(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(32)), Sink: ptr(ctl.SinkVerify)})
 	r.fault("expire", 1)
 	r.stale(false)
 }
 
 // Receives whose completions never come are given up after drain-timeout.
-func TestLostCompletions(t *testing.T) {
+func TestLostCompletions(t *testing.T) { onEachDevice(t, lostCompletions) }
+
+func lostCompletions(t *testing.T, r *rig) {
 	const lost, messages, timeout = 5, 1000, 400
-	r := newRig(t)
-	r.add(ctl.ReceiverConfig{
+	r.add(r.deep(ctl.ReceiverConfig{
 		Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify),
 		DrainTimeout: ptr(ctl.Milliseconds(timeout)),
-	})
+	}))
 	events, log := r.listen(), newKernelLog(t)
 	r.fault("lose", lost)
 	e := r.flood(ctl.RunConfig{})
@@ -272,7 +284,7 @@ func TestLostCompletions(t *testing.T) {
 	if l := down.Ledger; l.Reclaimed != lost || l.Outstanding != 0 {
 		t.Errorf("ledger %+v", *l)
 	}
-	log.reclaimed(down)
+	log.reclaimed(r.device, down)
 	c := r.alone().Counters
 	if c.Messages != run.Posted-lost || c.Verified != c.Messages || c.Gaps != lost {
 		t.Errorf("of %d messages: %+v", run.Posted, c)
@@ -281,10 +293,11 @@ func TestLostCompletions(t *testing.T) {
 }
 
 // A completion that comes twice is counted and changes nothing.
-func TestRepeatedCompletions(t *testing.T) {
+func TestRepeatedCompletions(t *testing.T) { onEachDevice(t, repeatedCompletions) }
+
+func repeatedCompletions(t *testing.T, r *rig) {
 	const times = 7
-	r := newRig(t)
-	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)})
+	r.add(r.deep(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)}))
 	e := r.flood(ctl.RunConfig{})
 	r.fault("repeat", times)
 	r.advance(1000)

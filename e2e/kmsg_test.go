@@ -56,10 +56,10 @@ func (k kernelLog) lines(text string) []string {
 }
 
 // reclaimed checks that the kernel warned once, with device, QPN and count.
-func (k kernelLog) reclaimed(down ctl.Event) {
+func (k kernelLog) reclaimed(d device, down ctl.Event) {
 	k.t.Helper()
 	want := fmt.Sprintf("rxpost_recv: %s: QP %d: reclaimed %d receives that the device never completed",
-		deviceName, down.QPN, down.Ledger.Reclaimed)
+		d.name, down.QPN, down.Ledger.Reclaimed)
 	lines := k.lines("reclaimed")
 	if len(lines) != 1 || lines[0] != want {
 		k.t.Errorf("the kernel says %q; want once %q", lines, want)

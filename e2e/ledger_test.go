@@ -138,14 +138,16 @@ func TestConnDumpIsComplete(t *testing.T) {
 }
 
 // Connections share pollers, and one that ends leaves the others alone.
-func TestManyConnections(t *testing.T) {
+func TestManyConnections(t *testing.T) { eachDevice(t, manyConnections) }
+
+func manyConnections(t *testing.T, d device) {
 	for _, pollers := range []uint32{1, 3} {
 		t.Run(fmt.Sprintf("pollers_%d", pollers), func(t *testing.T) {
 			const n = 6
-			r := newRig(t)
-			rcv := r.add(ctl.ReceiverConfig{
+			r := newRigOn(t, d)
+			rcv := r.add(r.deep(ctl.ReceiverConfig{
 				Depth: ptr(uint32(64)), Pollers: &pollers, Sink: ptr(ctl.SinkVerify),
-			})
+			}))
 			if len(rcv.PollerPIDs) != int(pollers) {
 				t.Errorf("pollers: %v", rcv.PollerPIDs)
 			}
@@ -199,12 +201,13 @@ func (r *rig) othersGoOn(n int, messages uint64) {
 }
 
 // Above max-conns a peer is told no, in words; when one leaves there is room.
-func TestMaxConns(t *testing.T) {
+func TestMaxConns(t *testing.T) { onEachDevice(t, maxConns) }
+
+func maxConns(t *testing.T, r *rig) {
 	const n = 4
-	r := newRig(t)
-	r.add(ctl.ReceiverConfig{
+	r.add(r.deep(ctl.ReceiverConfig{
 		Depth: ptr(uint32(32)), MaxConns: ptr(uint32(n)), Sink: ptr(ctl.SinkVerify),
-	})
+	}))
 	all := r.floods(n, ctl.RunConfig{InFlight: ptr(uint32(8))})
 	events := r.listen()
 	for range 3 {

@@ -15,5 +15,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "e2e: these tests run in a VM: make e2e")
 		os.Exit(0)
 	}
+	if job := os.Getenv(strangerVariable); job != "" {
+		os.Exit(beStranger(job))
+	}
 	os.Exit(m.Run())
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -95,42 +96,37 @@ func brokenBodies(id uint16) []broken {
 
 // Every command of both families, in both ways it can be called.
 func TestBrokenRequests(t *testing.T) {
-	const dump = true
 	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
-	for _, cmd := range []struct {
-		family string
-		cmd    byte
-		id     uint16
-		dump   bool
-	}{
-		{"rxpost", cmdReceiverGet, attrID, false},
-		{"rxpost", cmdReceiverNew, attrDepth, false},
-		{"rxpost", cmdReceiverSet, attrDepth, false},
-		{"rxpost", cmdReceiverDel, attrID, false},
-		{"rxpost", cmdConnGet, attrConnReceiverID, false},
-		{"rxpost", cmdConnGet, attrConnReceiverID, dump},
-		{"rxpost", cmdStatsGet, attrStatsReceiverID, false},
-		{"rxpost", cmdInfoGet, attrInfoABI, false},
-		{"rxpost_send", cmdRunGet, attrRunID, false},
-		{"rxpost_send", cmdRunNew, attrRunSize, false},
-		{"rxpost_send", cmdRunStop, attrRunID, false},
-	} {
-		c := dialFamily(t, cmd.family)
-		var flags netlink.HeaderFlags
-		if cmd.dump {
-			flags = netlink.Dump
-		}
-		for _, b := range brokenBodies(cmd.id) {
-			what := fmt.Sprintf("%s, command %d, dump %v, %s", cmd.family, cmd.cmd, cmd.dump, b.what)
-			r.unmoved(what, b.sentence, func() error {
-				return c.ask(flags, append([]byte{cmd.cmd, 1, 0, 0}, b.body...)...)
-			})
+	for _, family := range loadedFamilies(t) {
+		c := dialFamily(t, family.name)
+		for _, op := range family.ops {
+			if op.do {
+				r.breaks(c, op, 0)
+			}
+			if op.dump {
+				r.breaks(c, op, netlink.Dump)
+			}
 		}
 	}
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
 	r.intact(r.alone().Counters, 100)
 	r.deleteSoon()
+}
+
+// breaks sends what is wrong with any command as a request for this one.
+func (r *rig) breaks(c rawConn, op *nlOp, flags netlink.HeaderFlags) {
+	r.t.Helper()
+	i := slices.IndexFunc(op.request, func(a *nlAttr) bool { return a.typ == "u32" })
+	if i < 0 {
+		r.t.Fatalf("%s takes no number: say here how it can be broken", op.name)
+	}
+	for _, b := range brokenBodies(op.request[i].number) {
+		what := fmt.Sprintf("%s, flags %#x, %s", op.name, uint16(flags), b.what)
+		r.unmoved(what, b.sentence, func() error {
+			return c.ask(flags, append(genlHeader(op.number), b.body...)...)
+		})
+	}
 }
 
 // Commands that do not exist, are the kernel's own, or lack their header.

@@ -87,7 +87,7 @@ func TestCQOverflow(t *testing.T) {
 		t.Errorf("says %q, not %q", got, want)
 	}
 	ledger := r.deleteSoon()
-	append(first.ended(peerLeft), second.ended(peerLeft)...).received(t, ledger)
+	first.ended(peerLeft).and(second.ended(peerLeft)).received(t, ledger)
 	// Another receiver has CQs of its own.
 	r.works()
 }

@@ -8,13 +8,16 @@ import (
 	"github.com/rxpost/rxpost/ctl"
 )
 
-func TestReceiveVerified(t *testing.T) {
-	r := newRig(t)
-	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
-	r.send(ctl.RunConfig{Count: ptr(uint64(5000))})
+func TestReceiveVerified(t *testing.T) { onEachDevice(t, receiveVerified) }
 
+func receiveVerified(t *testing.T, r *rig) {
+	count := r.some(5000)
+	r.add(r.deep(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)}))
+	r.send(ctl.RunConfig{Count: &count})
+
+	r.intact(r.alone().Counters, count)
 	ledger := r.delete()
-	if ledger.Completed != 5000 || ledger.Failed != 0 || ledger.Reclaimed != 0 {
+	if ledger.Completed != count || ledger.Failed != 0 || ledger.Reclaimed != 0 {
 		t.Errorf("ledger: %+v", ledger)
 	}
 }

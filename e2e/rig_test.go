@@ -28,18 +28,25 @@ var listenAddr = netip.MustParseAddrPort("10.9.0.1:7471")
 
 // rig is one test's device, client and deadline.
 type rig struct {
+	device
 	t        *testing.T
 	ctx      context.Context
 	ctl      *ctl.Client
 	baseline map[string]uint64
 }
 
-// newRig loads the modules, makes a netdev with an address and rxe0 on it. When
-// the test ends, its receivers must be gone, the device's RDMA resources must
-// be what they were, and nothing may be mapped or allocated.
+// newRig is newRigOn for rxe.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t}
+	return newRigOn(t, rxe())
+}
+
+// newRigOn loads the modules, makes a netdev with an address and a device on it.
+// When the test ends, its receivers must be gone, the device's RDMA resources must
+// be what they were, and nothing may be mapped or allocated.
+func newRigOn(t *testing.T, d device) *rig {
+	t.Helper()
+	r := &rig{device: d, t: t}
 	modprobe(t, "rxpost_recv")
 	modprobe(t, "rxpost_send")
 
@@ -82,21 +89,22 @@ func (r *rig) addNetdev() {
 	}
 }
 
-// addDevice makes rxe0. A test that deleted it need not make it again.
+// addDevice makes the rig's device. A test that deleted it need not make it again.
 func (r *rig) addDevice() {
 	r.t.Helper()
-	if err := rdma.Host().Add(deviceName, "rxe", netdevName); err != nil {
+	name := r.device.name
+	if err := rdma.Host().Add(name, r.device.kind, netdevName); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() {
-		err := rdma.Host().Delete(deviceName)
+		err := rdma.Host().Delete(name)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.t.Error(err)
 		}
 	})
 }
 
-// resources counts what exists on rxe0: PDs, CQs, QPs, MRs, CM ids.
+// resources counts what exists on the device: PDs, CQs, QPs, MRs, CM ids.
 func (r *rig) resources() map[string]uint64 {
 	r.t.Helper()
 	devices, err := rdma.Host().List()
@@ -104,7 +112,7 @@ func (r *rig) resources() map[string]uint64 {
 		r.t.Fatal(err)
 	}
 	for _, d := range devices {
-		if d.Name == deviceName {
+		if d.Name == r.device.name {
 			return d.Resources
 		}
 	}
@@ -225,18 +233,18 @@ func (r *rig) delete() ctl.Ledger {
 	return *ev.Ledger
 }
 
-// start starts a run against the rig's address.
+// start starts a run against the rig's address, as fast as the device may.
 func (r *rig) start(cfg ctl.RunConfig) uint32 {
 	r.t.Helper()
 	cfg.Addr = listenAddr
-	id, err := r.ctl.StartRun(r.ctx, cfg)
+	id, err := r.ctl.StartRun(r.ctx, r.paced(cfg))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return id
 }
 
-// send sends Count messages and fails the test unless all were acknowledged.
+// send sends Count messages and fails the test unless all were completed.
 func (r *rig) send(cfg ctl.RunConfig) ctl.Run {
 	r.t.Helper()
 	run, err := r.ctl.WaitRun(r.ctx, r.start(cfg))

@@ -57,8 +57,9 @@ func (s *schemas) run(name string, status int, args string) map[string]any {
 	return values[0]
 }
 
-func TestJSONFitsSchema(t *testing.T) {
-	r := newRig(t)
+func TestJSONFitsSchema(t *testing.T) { onEachDevice(t, jsonFitsSchema) }
+
+func jsonFitsSchema(t *testing.T, r *rig) {
 	s := r.schemas()
 	monitor := r.watch("monitor", "-j")
 	r.listening(monitor.lines)
@@ -69,7 +70,7 @@ func TestJSONFitsSchema(t *testing.T) {
 	s.run("conn-show", 0, "conn show")
 	s.run("stats", 0, "stats")
 	s.run("version", 0, "version")
-	if v := s.run("link-show", 0, "link show"); v["ifname"] != deviceName {
+	if v := s.run("link-show", 0, "link show"); v["ifname"] != s.device.name {
 		t.Errorf("device: %v", v)
 	}
 	if v := s.run("recv-add", 0, "recv add r0 --addr "+listenAddr.String()+" --sink verify"); v["name"] != "r0" {
@@ -85,7 +86,7 @@ func TestJSONFitsSchema(t *testing.T) {
 	if v := s.run("send", 1, "send 10.9.0.1:7999 --count 1"); v["error"] == nil {
 		t.Errorf("a run to nobody: %v", v)
 	}
-	if err := rdma.Host().Delete(deviceName); err != nil {
+	if err := rdma.Host().Delete(s.device.name); err != nil {
 		t.Fatal(err)
 	}
 	if v := s.run("recv-show", 0, "recv show"); v["state"] != "no-device" {

@@ -30,8 +30,10 @@ func borders(segments []uint32) (sizes []uint32, slot uint32) {
 
 // Every message is verified, wherever the segments part it; the header too may
 // lie across several. One byte more than all segments hold is refused.
-func TestSegments(t *testing.T) {
-	many := make([]uint32, 32) // what rxe takes
+func TestSegments(t *testing.T) { eachDevice(t, segments) }
+
+func segments(t *testing.T, d device) {
+	many := make([]uint32, d.segments)
 	for i := range many {
 		many[i] = uint32(1 + i)
 	}
@@ -39,7 +41,7 @@ func TestSegments(t *testing.T) {
 		{64, 4032}, {16, 48}, {1, 1, 30, 1}, {31, 1, 1}, {5000, 100}, many,
 	} {
 		t.Run(strings.Trim(strings.ReplaceAll(fmt.Sprint(segments), " ", "+"), "[]"), func(t *testing.T) {
-			r := newRig(t)
+			r := newRigOn(t, d)
 			sizes, slot := borders(segments)
 			rcv := r.add(ctl.ReceiverConfig{Segments: segments, Depth: u32(32), Sink: ptr(ctl.SinkVerify)})
 			if fmt.Sprint(rcv.Segments) != fmt.Sprint(segments) || rcv.SlotSize != slot {

@@ -18,15 +18,20 @@ import (
 
 // Each message of a run with count is answered before the run is done, whatever
 // is under way at a time.
-func TestRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) { eachDevice(t, roundTrip) }
+
+func roundTrip(t *testing.T, d device) {
 	const count = 2000
 	for _, tt := range []ctl.RunConfig{
 		{InFlight: u32(1), Size: u32(32)},
 		{InFlight: u32(17), Batch: u32(5), Size: u32(4096)},
 		{InFlight: u32(128), Opcode: ptr(ctl.OpcodeSendImm)},
 	} {
+		if d.iwarp {
+			tt.Opcode = nil // no immediate data there
+		}
 		t.Run(fmt.Sprintf("in-flight %d", *tt.InFlight), func(t *testing.T) {
-			r := newRig(t)
+			r := newRigOn(t, d)
 			r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 			tt.RoundTrip, tt.Count = true, ptr(uint64(count))
 			run, err := r.ctl.WaitRun(r.ctx, r.start(tt))
@@ -117,8 +122,9 @@ func (r *rig) intactRTT(run ctl.Run) {
 }
 
 // Stopped at any time, a run waits for the answers that are under way.
-func TestRoundTripStopped(t *testing.T) {
-	r := newRig(t)
+func TestRoundTripStopped(t *testing.T) { onEachDevice(t, roundTripStopped) }
+
+func roundTripStopped(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 	run := r.flood(ctl.RunConfig{RoundTrip: true, InFlight: u32(8)}).stop()
 	if run.Posted == 0 {
@@ -165,8 +171,9 @@ func TestRoundTripAnswersFindReceives(t *testing.T) {
 
 // A peer that answers nothing ends the run in words, and everything is
 // accounted for.
-func TestRoundTripUnanswered(t *testing.T) {
-	r := newRig(t)
+func TestRoundTripUnanswered(t *testing.T) { onEachDevice(t, roundTripUnanswered) }
+
+func roundTripUnanswered(t *testing.T, r *rig) {
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkDiscard)})
 	id := r.start(ctl.RunConfig{RoundTrip: true, InFlight: u32(8), AnswerTimeout: ptr(ctl.Milliseconds(700))})
 	run, err := r.ctl.WaitRun(r.ctx, id)

@@ -31,11 +31,12 @@ func connsOf(round int) int { return 1 + round%2*3 }
 func (r *rig) addSmall(cfg ctl.ReceiverConfig) {
 	r.t.Helper()
 	cfg.Depth, cfg.SlotSize, cfg.MaxConns = ptr(uint32(smallDepth)), ptr(uint32(smallSlot)), ptr(uint32(8))
-	r.add(cfg)
+	r.add(r.deep(cfg))
 }
 
-func TestDeleteUnderTraffic(t *testing.T) {
-	r := newRig(t)
+func TestDeleteUnderTraffic(t *testing.T) { onEachDevice(t, deleteUnderTraffic) }
+
+func deleteUnderTraffic(t *testing.T, r *rig) {
 	inUse := 0
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: ptr(uint32(1 + i%4/2))})
@@ -58,14 +59,15 @@ func TestDeleteUnderTraffic(t *testing.T) {
 
 // Runs are started and the receiver is deleted when some connections exist,
 // which is anywhere between the first request and the last one established.
-func TestDeleteWhileConnecting(t *testing.T) {
+func TestDeleteWhileConnecting(t *testing.T) { onEachDevice(t, deleteWhileConnecting) }
+
+func deleteWhileConnecting(t *testing.T, r *rig) {
 	const (
 		senders    = 8
 		nobody     = "no one listens at 10.9.0.1:7471"
 		wasDeleted = "10.9.0.1:7471 refused the connection: the receiver was deleted"
 		isClosing  = "10.9.0.1:7471 refused the connection: the receiver is closing"
 	)
-	r := newRig(t)
 	ends := map[string]int{}
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{DrainTimeout: minute})
@@ -88,7 +90,7 @@ func TestDeleteWhileConnecting(t *testing.T) {
 			// REP that was sent first, and then know no such connection.
 			`a send failed with "transport retry counter exceeded": the peer does not answer any more`)
 		runs.received(t, ledger)
-		for _, run := range runs {
+		for _, run := range runs.runs {
 			ends[run.Reason]++
 			switch run.Reason {
 			case nobody, wasDeleted, isClosing:
@@ -110,8 +112,9 @@ func TestDeleteWhileConnecting(t *testing.T) {
 }
 
 // In every other round the receiver is deleted without having noticed yet.
-func TestDeleteAfterPeerDied(t *testing.T) {
-	r := newRig(t)
+func TestDeleteAfterPeerDied(t *testing.T) { onEachDevice(t, deleteAfterPeerDied) }
+
+func deleteAfterPeerDied(t *testing.T, r *rig) {
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 		client := r.debianClient()
@@ -120,15 +123,16 @@ func TestDeleteAfterPeerDied(t *testing.T) {
 			r.alone()
 		}
 		ledger := r.deleteSoon()
-		done{{Posted: 1, Completed: 1}}.received(t, ledger)
+		done{runs: []ctl.Run{{Posted: 1, Completed: 1}}}.received(t, ledger)
 		r.atBaseline()
 	}
 	figure(t, "teardown cycles", rounds)
 }
 
 // The same, with peers that were sending; their ends are in order.
-func TestDeleteAfterPeersLeft(t *testing.T) {
-	r := newRig(t)
+func TestDeleteAfterPeersLeft(t *testing.T) { onEachDevice(t, deleteAfterPeersLeft) }
+
+func deleteAfterPeersLeft(t *testing.T, r *rig) {
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 		tr := r.flow(connsOf(i))
@@ -145,20 +149,21 @@ func TestDeleteAfterPeersLeft(t *testing.T) {
 	figure(t, "teardown cycles", rounds)
 }
 
-func TestDeviceRemovedUnderTraffic(t *testing.T) {
-	r := newRig(t)
+func TestDeviceRemovedUnderTraffic(t *testing.T) { onEachDevice(t, deviceRemovedUnderTraffic) }
+
+func deviceRemovedUnderTraffic(t *testing.T, r *rig) {
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{DrainTimeout: minute})
 		tr := r.flow(connsOf(i))
 		events := r.listen()
-		bounded(t, "link del", slack, func() error { return rdma.Host().Delete(deviceName) })
+		bounded(t, "link del", slack, func() error { return rdma.Host().Delete(r.device.name) })
 		ev := events.next(ctl.EventTypeDeviceGone)
-		if ev.Reason != "rxe0 was removed" || ev.Device != deviceName {
+		if ev.Reason != r.device.name+" was removed" || ev.Device != r.device.name {
 			t.Errorf("event: %+v", ev)
 		}
 		events.close()
 		// Either end may notice first.
-		runs := tr.ended(peerLeft, "device rxe0 was removed")
+		runs := tr.ended(peerLeft, r.removed())
 		rcv := r.receiver()
 		if rcv.State != ctl.ReceiverStateNoDevice || rcv.Conns != 0 || rcv.Mappings != 0 {
 			t.Errorf("receiver: %+v", rcv)

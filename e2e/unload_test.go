@@ -26,15 +26,16 @@ func (r *rig) reconnect() {
 // works receives a few messages with a receiver made for that.
 func (r *rig) works() {
 	r.t.Helper()
-	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
+	r.add(r.deep(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)}))
 	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
 	if ledger := r.delete(); ledger.Completed != 100 {
 		r.t.Errorf("ledger: %+v", ledger)
 	}
 }
 
-func TestUnloadReceiverUnderTraffic(t *testing.T) {
-	r := newRig(t)
+func TestUnloadReceiverUnderTraffic(t *testing.T) { onEachDevice(t, unloadReceiverUnderTraffic) }
+
+func unloadReceiverUnderTraffic(t *testing.T, r *rig) {
 	log := newKernelLog(t)
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), DrainTimeout: minute})
@@ -55,8 +56,9 @@ func TestUnloadReceiverUnderTraffic(t *testing.T) {
 	figure(t, "removals under traffic", rounds)
 }
 
-func TestUnloadSenderUnderTraffic(t *testing.T) {
-	r := newRig(t)
+func TestUnloadSenderUnderTraffic(t *testing.T) { onEachDevice(t, unloadSenderUnderTraffic) }
+
+func unloadSenderUnderTraffic(t *testing.T, r *rig) {
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 		n := connsOf(i)

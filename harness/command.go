@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -38,7 +40,8 @@ func runWatched(ctx context.Context, watch io.Writer, dir string, args ...string
 }
 
 func runCommand(ctx context.Context, files []*os.File, watch io.Writer, dir string, args ...string) (string, error) {
-	var out, all bytes.Buffer
+	var out bytes.Buffer
+	var all transcript
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
@@ -58,4 +61,23 @@ func runCommand(ctx context.Context, files []*os.File, watch io.Writer, dir stri
 		return "", &CommandError{Args: args, Output: all.String(), Err: err}
 	}
 	return out.String(), nil
+}
+
+// transcript is what a program wrote to both of its outputs, each of which is
+// copied by a goroutine of its own.
+type transcript struct {
+	mu   sync.Mutex // protects text
+	text strings.Builder
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }

@@ -76,9 +76,10 @@ func TestRecipe(t *testing.T) {
 	}
 	write("base", "CONFIG_SMP=y\n")
 	write("debug", "CONFIG_KASAN=y\n")
-	seen := map[string]string{key(): "the first"}
-	if key() != key() {
-		t.Error("the same recipe has two keys")
+	first := key()
+	seen := map[string]string{first: "the first"}
+	if again := key(); again != first {
+		t.Errorf("the same recipe has two keys: %s and %s", first, again)
 	}
 	differs := func(what string) {
 		t.Helper()

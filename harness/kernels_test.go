@@ -86,7 +86,7 @@ func TestFlavoursAreApart(t *testing.T) {
 	}
 	f := &Fetcher{Cache: &Cache{Dir: "/c"}}
 	work := func(l KernelLock) string {
-		return buildJob{kernel: f.kernel(KernelSpec{}, l), src: "/s"}.workKey()
+		return buildJob{kernel: f.kernel(KernelSpec{}, l), tree: "/s"}.workKey()
 	}
 	if work(a) == work(b) {
 		t.Errorf("both are built in %s", work(a))

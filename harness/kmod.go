@@ -31,15 +31,18 @@ func Root(dir string) (string, error) {
 
 // Build is what to build the modules with.
 type Build struct {
-	Warnings bool // W=1
-	NoBTF    bool // leave out the type information that BPF programs need
+	Warnings bool   // W=1
+	NoBTF    bool   // leave out the type information that BPF programs need
+	Defect   string // plant this one; see defect.go
+	Coverage bool   // count what is executed; see coverage.go
 }
 
 // buildJob is one build: what, for which kernel, with what.
 type buildJob struct {
 	Build
 	kernel Kernel
-	src    string
+	tree   string   // the work tree's kmod/
+	src    string   // where the sources are: tree, unless they are changed
 	files  []string // under src
 	dirs   []string // folders to build
 }
@@ -53,7 +56,16 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 		// makefiles insist on pahole.
 		b.NoBTF = true
 	}
-	j := buildJob{Build: b, kernel: k, src: filepath.Join(root, "kmod")}
+	tree := filepath.Join(root, "kmod")
+	j := buildJob{Build: b, kernel: k, tree: tree, src: tree}
+	if b.Defect != "" {
+		dir, remove, err := f.plantDefect(ctx, tree, b.Defect)
+		if err != nil {
+			return "", err
+		}
+		defer remove()
+		j.src = dir
+	}
 	var err error
 	if j.dirs, err = kbuildDirs(j.src); err != nil || len(j.dirs) == 0 {
 		return "", err
@@ -65,7 +77,7 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 	if err != nil {
 		return "", err
 	}
-	return f.Cache.Ensure(ctx, filepath.Join("kmod", k.id()+"-"+sum), func(dir string) error {
+	return f.Cache.Ensure(ctx, filepath.Join("kmod", k.id()+b.suffix()+"-"+sum), func(dir string) error {
 		if b.NoBTF {
 			f.say("no pahole on this host: modules get no BTF")
 		}
@@ -77,7 +89,7 @@ func (f *Fetcher) BuildModules(ctx context.Context, root string, k Kernel, b Bui
 // workKey tells working copies apart that must not share objects, or that would
 // undo each other's: two work trees of the project have one each.
 func (j buildJob) workKey() string {
-	tree := sha256.Sum256([]byte(j.src))
+	tree := sha256.Sum256([]byte(j.tree))
 	return filepath.Join("kmod-work", j.kernel.id()+j.suffix()+"-"+hex.EncodeToString(tree[:4]))
 }
 
@@ -88,6 +100,13 @@ func (b Build) suffix() string {
 	}
 	if b.NoBTF {
 		s += "-nobtf"
+	}
+	if b.Defect != "" {
+		// One for all of them: they differ in a file or two.
+		s += "-defect"
+	}
+	if b.Coverage {
+		s += "-coverage"
 	}
 	return s
 }

@@ -164,9 +164,9 @@ func TestLockIsOnTheNamedFile(t *testing.T) {
 }
 
 func TestWorkKey(t *testing.T) {
-	a := buildJob{kernel: Kernel{Version: "6.12"}, src: "/a/kmod"}
+	a := buildJob{kernel: Kernel{Version: "6.12"}, tree: "/a/kmod"}
 	b := a
-	b.src = "/b/kmod"
+	b.tree = "/b/kmod"
 	w := a
 	w.Warnings = true
 	if a.workKey() == b.workKey() || a.workKey() == w.workKey() {

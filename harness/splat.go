@@ -17,7 +17,7 @@ type Splat struct {
 // maxSplatLines bounds one report, maxSplatText the text before it; maxSplats
 // bounds a console full of them.
 const (
-	maxSplatLines = 80
+	maxSplatLines = 160
 	maxSplatText  = 10
 	maxSplats     = 20
 )
@@ -33,6 +33,7 @@ type Scanner struct {
 	benign *regexp.Regexp // messages that look like one of the rules
 	traced *regexp.Regexp // messages that bring a call trace and are no fault
 	end    *regexp.Regexp
+	ruler  *regexp.Regexp // what ends a report that goes on behind its trace
 
 	splats   []Splat
 	open     bool     // the last splat still takes lines
@@ -74,6 +75,7 @@ func NewScanner() *Scanner {
 		benign: regexp.MustCompile(`^DMA-API: (preallocated|debugging|debug_dma|dma_debug)`),
 		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: `),
 		end:    regexp.MustCompile(`^---\[ end (trace|Kernel panic)|^ ?</TASK>|^Kernel Offset:`),
+		ruler:  regexp.MustCompile(`^={20,}$`),
 	}
 }
 
@@ -133,8 +135,17 @@ func (s *Scanner) extend(msg string) bool {
 		return false
 	}
 	last.Lines = append(last.Lines, msg)
-	s.open = !s.end.MatchString(msg)
+	s.open = !s.endOf(last.Rule).MatchString(msg)
 	return true
+}
+
+// endOf is the last line of a rule's reports. KASAN tells behind the trace who
+// allocated and who freed, KCSAN what else was at it.
+func (s *Scanner) endOf(rule string) *regexp.Regexp {
+	if rule == "KASAN" {
+		return s.ruler
+	}
+	return s.end
 }
 
 // Splats returns what was found so far.

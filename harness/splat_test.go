@@ -203,6 +203,24 @@ func TestSplatError(t *testing.T) {
 	}
 }
 
+// KASAN's report has its best part behind the first trace, and ends with a line of
+// its own.
+func TestScannerKeepsWhoFreed(t *testing.T) {
+	const report = "BUG: KASAN: slab-use-after-free in f+0x1/0x2\nCall Trace:\n <TASK>\n f+0x1/0x2\n </TASK>\n" +
+		"\nFreed by task 7:\n kfree+0x1/0x2\n"
+	s := NewScanner()
+	for line := range strings.Lines(strings.Repeat("=", 66) + "\n" + report + strings.Repeat("=", 66) + "\nnot of it\n") {
+		s.Line(line)
+	}
+	want := append(strings.Split(strings.TrimSuffix(report, "\n"), "\n"), strings.Repeat("=", 66))
+	if len(s.Splats()) != 1 {
+		t.Fatalf("%d splats", len(s.Splats()))
+	}
+	if diff := cmp.Diff(want, s.Splats()[0].Lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestScannerIsBounded(t *testing.T) {
 	s := NewScanner()
 	for range 100 {

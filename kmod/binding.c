@@ -147,15 +147,34 @@ static int check_sge(struct rxpost_binding *b, const struct rxpost_ask *ask)
 			     cfg->nr_segments, cfg->device, max);
 }
 
+/**
+ * rxpost_binding_is_iwarp() - whether a receiver's device knows no RNR
+ * @b: what the receiver has on its device, or NULL
+ *
+ * On iWARP a message that finds no receive ends its connection.
+ * Context: any.
+ */
+bool rxpost_binding_is_iwarp(const struct rxpost_binding *b)
+{
+	return b && rdma_protocol_iwarp(b->dev, rdma_start_port(b->dev));
+}
+
 /* What was asked for by name must not be without effect. */
 static int check_rnr(struct rxpost_binding *b, const struct rxpost_ask *ask)
 {
-	if (!ask->attrs || !ask->attrs[RXPOST_A_RECEIVER_RNR_TIMER_US] ||
-	    !rdma_protocol_iwarp(b->dev, 1))
+	if (!ask->attrs || !rxpost_binding_is_iwarp(b))
 		return 0;
-	return rxpost_refuse(ask, -EOPNOTSUPP, RXPOST_A_RECEIVER_RNR_TIMER_US,
-			     "%s is iWARP, which has no RNR timer",
-			     b->rcv->cfg.device);
+	if (ask->attrs[RXPOST_A_RECEIVER_RNR_TIMER_US])
+		return rxpost_refuse(ask, -EOPNOTSUPP,
+				     RXPOST_A_RECEIVER_RNR_TIMER_US,
+				     "%s is iWARP, which has no RNR timer",
+				     b->rcv->cfg.device);
+	if (ask->attrs[RXPOST_A_RECEIVER_RNR_RETRY])
+		return rxpost_refuse(ask, -EOPNOTSUPP,
+				     RXPOST_A_RECEIVER_RNR_RETRY,
+				     "%s is iWARP, which has no RNR to retry after",
+				     b->rcv->cfg.device);
+	return 0;
 }
 
 static int check_limits(struct rxpost_binding *b, const struct rxpost_ask *ask)

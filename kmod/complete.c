@@ -133,9 +133,9 @@ static void fail(struct rxpost_conn *conn, const struct ib_wc *wc, u32 kind)
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		report(conn, wc, kind);
 	else if (!conn->draining)
-		rxpost_conn_kill(conn, "%s were flushed",
-				 kind == RXPOST_WR_SEND ? "answers" :
-							  "receives");
+		rxpost_conn_lost(conn, kind == RXPOST_WR_SEND ?
+				       "answers were flushed" :
+				       "receives were flushed");
 }
 
 static void note_level(struct rxpost_conn *conn)

@@ -123,6 +123,9 @@ static int take_knobs(struct rxpost_config *cfg, const struct rxpost_ask *ask)
 		cfg->low_water_given = true;
 	else if (!cfg->low_water_given)
 		cfg->low_water = cfg->depth / 4;
+	if (ask->attrs[RXPOST_A_RECEIVER_RNR_TIMER_US] ||
+	    ask->attrs[RXPOST_A_RECEIVER_RNR_RETRY])
+		cfg->rnr_given = true;
 	rxpost_rnr_code(cfg->rnr_timer_us, &cfg->rnr_code, &cfg->rnr_timer_us);
 	return 0;
 }
@@ -340,6 +343,7 @@ static void change(struct rxpost_receiver *rcv,
 	size_t i;
 
 	cfg->low_water_given = wanted->low_water_given;
+	cfg->rnr_given = wanted->rnr_given;
 	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
 		if (knobs[i].live)
 			WRITE_ONCE(*knob_value(cfg, &knobs[i]),

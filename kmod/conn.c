@@ -81,6 +81,22 @@ void rxpost_conns_kill(struct rxpost_receiver *rcv,
 	spin_unlock(&rcv->lock);
 }
 
+/**
+ * rxpost_conn_lost() - end a connection whose QP or CM says that it is over
+ * @conn: the connection
+ * @why: what it says
+ *
+ * Of a connection over TCP both come at once, in any order, and nobody is told
+ * whether the peer left or a message found no receive.
+ * Context: any, does not sleep.
+ */
+void rxpost_conn_lost(struct rxpost_conn *conn, const char *why)
+{
+	if (rxpost_binding_is_iwarp(conn->poller->binding))
+		why = "closed by the peer, or by iWARP since a message found no receive";
+	rxpost_conn_kill(conn, "%s", why);
+}
+
 static void on_established(struct rxpost_conn *conn)
 {
 	/* An answer of the peer that was under way when the end began. */
@@ -106,7 +122,7 @@ static int on_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rxpost_conn_kill(conn, "the peer disconnected");
+		rxpost_conn_lost(conn, "the peer disconnected");
 		break;
 	default:
 		rxpost_conn_kill(conn, "%s (%d)", rdma_event_msg(event->event),
@@ -234,8 +250,12 @@ static void forbid_remote_access(struct rxpost_conn *conn)
 	};
 	int ret;
 
-	/* Not tried on iWARP, whose providers move the QP themselves. */
-	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) ||
+	/*
+	 * Not tried on iWARP: siw takes no data in while a QP is modified, and
+	 * does not look again (6.12 siw_qp_llp_data_ready()), so that a message
+	 * could lie there until the next one comes.
+	 */
+	if (rxpost_binding_is_iwarp(conn->poller->binding) ||
 	    rxpost_fault(RXPOST_FAULT_ACCESS))
 		return;
 	ret = ib_modify_qp(conn->queue.qp, &attr,

@@ -90,6 +90,16 @@ static void refuse_rebind(struct rxpost_receiver *rcv, int err,
 	rcv->rebind_err = err;
 }
 
+/* Another kind of device may have the address now. */
+static void tell_back(struct rxpost_receiver *rcv)
+{
+	bool lost = rcv->cfg.rnr_given && rxpost_binding_is_iwarp(rcv->binding);
+
+	rxpost_event(RXPOST_EVENT_TYPE_DEVICE_BACK, rcv, NULL,
+		     "listening on %pISpc again%s", &rcv->cfg.addr,
+		     lost ? "; on iWARP, without RNR" : "");
+}
+
 /* Return: 0, or the error, of which the log was told. */
 static int rebind(struct rxpost_receiver *rcv)
 {
@@ -113,8 +123,7 @@ static int rebind(struct rxpost_receiver *rcv)
 	}
 	rcv->rebind_err = 0;
 	rcv->state = RXPOST_RECEIVER_STATE_LISTENING;
-	rxpost_event(RXPOST_EVENT_TYPE_DEVICE_BACK, rcv, NULL,
-		     "listening on %pISpc again", &rcv->cfg.addr);
+	tell_back(rcv);
 	return 0;
 }
 

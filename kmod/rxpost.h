@@ -116,6 +116,7 @@ struct rxpost_config {
 	u32 rnr_retry;
 	bool low_water_given;	/* else it follows depth */
 	bool pollers_given;	/* else there are as few as do */
+	bool rnr_given;		/* timer or retries: not to be ignored silently */
 
 	u32 depth;
 	u32 batch;
@@ -440,6 +441,7 @@ void rxpost_binding_teardown(struct rxpost_receiver *rcv, const char *reason);
 int rxpost_binding_check(struct rxpost_receiver *rcv,
 			 const struct rxpost_ask *ask);
 void rxpost_binding_kick(struct rxpost_receiver *rcv);
+bool rxpost_binding_is_iwarp(const struct rxpost_binding *b);
 u32 rxpost_sq_wr(const struct rxpost_config *cfg);
 u64 rxpost_conn_bytes(const struct rxpost_config *cfg);
 
@@ -469,6 +471,7 @@ int rxpost_conn_create(struct rxpost_binding *b, struct rdma_cm_id *id,
 		       bool foreign);
 void rxpost_conn_kill(struct rxpost_conn *conn, const char *fmt, ...)
 	__printf(2, 3);
+void rxpost_conn_lost(struct rxpost_conn *conn, const char *why);
 void rxpost_conns_kill(struct rxpost_receiver *rcv,
 		       struct rxpost_poller *poller, const char *reason);
 

@@ -158,8 +158,6 @@ static int put_config(struct sk_buff *skb, const struct rxpost_config *cfg)
 		{ RXPOST_A_RECEIVER_BUDGET, cfg->budget },
 		{ RXPOST_A_RECEIVER_SPIN_US, cfg->spin_us },
 		{ RXPOST_A_RECEIVER_SINK, cfg->sink },
-		{ RXPOST_A_RECEIVER_RNR_TIMER_US, cfg->rnr_timer_us },
-		{ RXPOST_A_RECEIVER_RNR_RETRY, cfg->rnr_retry },
 		{ RXPOST_A_RECEIVER_DRAIN_TIMEOUT_MS, cfg->drain_timeout_ms },
 		{ RXPOST_A_RECEIVER_HOLD_US, cfg->hold_us },
 		{ RXPOST_A_RECEIVER_IDLE_TIMEOUT_MS, cfg->idle_timeout_ms },
@@ -228,11 +226,24 @@ static int put_levels(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	}
 	return nla_put_u32(skb, RXPOST_A_RECEIVER_ID, rcv->id) ?:
 	       nla_put_u32(skb, RXPOST_A_RECEIVER_STATE, rcv->state) ?:
-	       nla_put_u32(skb, RXPOST_A_RECEIVER_RNR_EFFECTIVE_US,
-			   rcv->rnr_effective_us) ?:
 	       nla_put_u32(skb, RXPOST_A_RECEIVER_CONNS,
 			   READ_ONCE(rcv->nr_conns)) ?:
 	       nla_put_u32(skb, RXPOST_A_RECEIVER_CQE, rcv->cqe);
+}
+
+/* On iWARP nobody is told to wait. */
+static int put_rnr(struct sk_buff *skb, const struct rxpost_receiver *rcv)
+{
+	if (rxpost_binding_is_iwarp(rcv->binding))
+		return 0;
+	if (rcv->rnr_effective_us &&
+	    nla_put_u32(skb, RXPOST_A_RECEIVER_RNR_EFFECTIVE_US,
+			rcv->rnr_effective_us))
+		return -EMSGSIZE;
+	return nla_put_u32(skb, RXPOST_A_RECEIVER_RNR_TIMER_US,
+			   rcv->cfg.rnr_timer_us) ?:
+	       nla_put_u32(skb, RXPOST_A_RECEIVER_RNR_RETRY,
+			   rcv->cfg.rnr_retry);
 }
 
 static int put_threads(struct sk_buff *skb, struct rxpost_receiver *rcv)
@@ -274,6 +285,7 @@ int rxpost_put_receiver(struct sk_buff *skb, struct rxpost_receiver *rcv)
 	return put_config(skb, &rcv->cfg) ?:
 	       put_lists(skb, &rcv->cfg) ?:
 	       put_levels(skb, rcv) ?:
+	       put_rnr(skb, rcv) ?:
 	       rxpost_put_ledger(skb, RXPOST_A_RECEIVER_LEDGER, &sum.ledger) ?:
 	       put_sends(skb, rcv, RXPOST_A_RECEIVER_SENDS, &sum.sends) ?:
 	       put_receiver_counters(skb, rcv, &sum.counters) ?:
@@ -321,7 +333,7 @@ static int put_conn_facts(struct sk_buff *skb, const struct rxpost_conn *conn)
 static int put_rnr_timer(struct sk_buff *skb, const struct rxpost_conn *conn)
 {
 	if (!READ_ONCE(conn->upkeep_ns) ||
-	    rdma_protocol_iwarp(conn->poller->binding->dev, 1))
+	    rxpost_binding_is_iwarp(conn->poller->binding))
 		return 0;
 	return nla_put_u32(skb, RXPOST_A_CONN_RNR_TIMER_US,
 			   rxpost_rnr_wait_us(READ_ONCE(conn->rnr_code)));

@@ -80,7 +80,9 @@ func connBlock(c ctl.Conn) string {
 	b.line("state", "%s, made %v ago, last message %s", c.State, c.Age().Round(time.Millisecond), lastMessage(c))
 	b.line("peer", "%s, %s", c.Peer(), software(c))
 	b.line("qp", "number %d, receive queue asked %d, granted %d, poller %d", c.QPN, c.RQAsked, c.RQGranted, c.Poller)
-	b.line("rnr timer", "%v", c.RNRTimer)
+	if c.RNRTimer != 0 {
+		b.line("rnr timer", "%v", c.RNRTimer)
+	}
 	b.line("ledger", "%s", ledgerSum(c.Ledger))
 	b.line("slots", "%s", slotSum(c.Ledger))
 	if c.Sends != nil {

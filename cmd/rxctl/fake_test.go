@@ -243,7 +243,7 @@ func testReceiver() ctl.Receiver {
 	return ctl.Receiver{
 		ID: 1, Name: "r0", Device: "rxe0", Addr: netip.MustParseAddr("10.9.0.1"), Port: 7471,
 		Depth: 256, DepthMax: 512, Batch: 16, BatchTimeout: 50, LowWater: 64, SlotSize: 4096, MaxConns: 128,
-		Pollers: 1, Budget: 16, Spin: 50, Sink: ctl.SinkVerify, RNRTimer: 640, RNRRetry: 7, DrainTimeout: 5000,
+		Pollers: 1, Budget: 16, Spin: 50, Sink: ctl.SinkVerify, RNRTimer: 640, RNRRetry: new(uint32(7)), DrainTimeout: 5000,
 		RNREffective: 4000, Conns: 1, Memory: 1 << 20, MemoryMax: 258 << 20, Mappings: 256, CQE: 32767,
 		Ledger: testLedger(), Counters: ctl.Counters{Messages: 1000, Bytes: 64000, PostCalls: 80, PostWRs: 1256, Lowest: new(uint32(240))},
 		Segments: []uint32{4096}, CPUs: []uint32{}, Allow: []netip.Prefix{}, PollerPIDs: []uint32{123}, WorkerPID: 122,

@@ -73,7 +73,7 @@ func receiverBlock(r ctl.Receiver) string {
 	b.line("polling", "%s, budget %d, spin %v, CQ of %d", r.PollMode, r.Budget, r.Spin, r.CQE)
 	b.line("pollers", "%d (%s)", r.Pollers, threads(r.PollerPIDs, r.CPUs))
 	b.line("sink", "%s", sinkText(r))
-	b.line("rnr", "timer %v, in effect %v, retried %s", r.RNRTimer, r.RNREffective, times(r.RNRRetry))
+	b.line("rnr", "%s", rnrWait(r))
 	b.line("timeouts", "idle %s, drain %v", orNever(r.IdleTimeout), r.DrainTimeout)
 	b.line("ledger", "%s", ledgerSum(r.Ledger))
 	b.line("slots", "%s", slotSum(r.Ledger))
@@ -83,6 +83,18 @@ func receiverBlock(r ctl.Receiver) string {
 	b.line("received", "%s, %s", plural(r.Counters.Messages, "message"), size(r.Counters.Bytes))
 	b.line("memory", "%s now, %s at most, %s", size(r.Memory), size(r.MemoryMax), plural(r.Mappings, "live mapping"))
 	return b.String()
+}
+
+// rnrWait prints what a sender is told when it finds no receive.
+func rnrWait(r ctl.Receiver) string {
+	if r.RNRRetry == nil {
+		return "none: on iWARP a message that finds no receive ends its connection"
+	}
+	effect := ""
+	if r.RNREffective != 0 { // it was on a device that has RNRs
+		effect = fmt.Sprintf(", in effect %v", r.RNREffective)
+	}
+	return fmt.Sprintf("timer %v%s, retried %s", r.RNRTimer, effect, times(*r.RNRRetry))
 }
 
 // stateText says what a receiver does, and where.

@@ -90,7 +90,7 @@ func TestRecvSetHelp(t *testing.T) {
 
 func TestRecvShow(t *testing.T) {
 	second := testReceiver()
-	second.Name, second.Device, second.State, second.RNRRetry = "r1", "", ctl.ReceiverStateNoDevice, 1
+	second.Name, second.Device, second.State, second.RNRRetry = "r1", "", ctl.ReceiverStateNoDevice, new(uint32(1))
 	second.PollerPIDs, second.Device = nil, "rxe1"
 	second.SlotSize, second.Segments = 4096, []uint32{64, 4032}
 	second.Sink, second.Hold, second.IdleTimeout, second.Sends = ctl.SinkEcho, 1000, 60000, new(testLedger())
@@ -133,6 +133,32 @@ receiver: r1
 `
 	if r.stdout != want {
 		t.Errorf("output (-want +got):\n%s", cmp.Diff(want, r.stdout))
+	}
+}
+
+// What has no meaning on iWARP is not shown as a number.
+func TestRNROnIWARP(t *testing.T) {
+	rcv := testReceiver()
+	rcv.RNRTimer, rcv.RNRRetry, rcv.RNREffective = 0, nil, 0
+	f := &fakeClient{receivers: []ctl.Receiver{rcv}, conns: []ctl.Conn{{ReceiverName: "r0"}}}
+	const none = "none: on iWARP a message that finds no receive ends its connection"
+	if r := rxctl(t.Context(), f, "recv", "show"); !strings.Contains(r.stdout, "  rnr: "+none+"\n") {
+		t.Errorf("recv show prints:\n%s", r.stdout)
+	}
+	if got := rnrText(statistics{Receiver: rcv}); got != none {
+		t.Errorf("stats says %q, want %q", got, none)
+	}
+	if got := connBlock(ctl.Conn{}); strings.Contains(got, "rnr") {
+		t.Errorf("a connection without an RNR timer:\n%s", got)
+	}
+	for _, args := range []string{"recv show -j", "conn show -j"} {
+		if r := rxctl(t.Context(), f, strings.Fields(args)...); r.status != exitDone || strings.Contains(r.stdout, "rnr") {
+			t.Errorf("%s: status %d, an RNR timer is shown:\n%s", args, r.status, r.stdout)
+		}
+	}
+	rcv.RNRTimer, rcv.RNRRetry = 640, new(uint32(7))
+	if got, want := rnrWait(rcv), "timer 640µs, retried without end"; got != want {
+		t.Errorf("without a device: %q, want %q", got, want)
 	}
 }
 

@@ -62,6 +62,8 @@ func rnrText(s statistics) string {
 	switch wait := s.Receiver.RNREffective; {
 	case s.Receiver.State == ctl.ReceiverStateNoDevice:
 		return "not known, the device was removed"
+	case s.Receiver.RNRRetry == nil:
+		return rnrWait(s.Receiver)
 	case s.DeviceRNR == nil:
 		return fmt.Sprintf("not counted by the device, one wait is %v", wait)
 	default:

@@ -60,6 +60,7 @@ func rootCommand() *cobra.Command {
 	cmd.Flags().SetInterspersed(false)
 	cmd.PersistentFlags().StringVar(&o.cfg.Kernel, "kernel", "", "kernel, as vm/kernels.json names it")
 	cmd.PersistentFlags().BoolVarP(&o.cfg.Build.Warnings, "warnings", "W", false, "build the modules with W=1")
+	cmd.PersistentFlags().StringVar(&o.cfg.Build.Defect, "defect", "", "plant a defect of kmod/test/defects in the modules")
 	o.vmFlags(cmd)
 	cmd.AddCommand(shellCommand(o), kernelsCommand(), buildCommand(o), sourceCommand(o), headersCommand(o), pruneCommand())
 	return cmd

@@ -56,8 +56,10 @@ var build = sync.OnceValues(func() (programs, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if p, err := build(); err == nil && os.Getenv("RXPOST_VM") == "1" {
-		os.RemoveAll(p.bin)
+	if os.Getenv("RXPOST_VM") == "1" || os.Getenv("RXPOST_DEFECTS") != "" {
+		if p, err := build(); err == nil {
+			os.RemoveAll(p.bin)
+		}
 	}
 	os.Exit(code)
 }
@@ -85,6 +87,11 @@ func TestOnce(t *testing.T) { runScripts(t, "testdata/once", "") }
 
 func runScripts(t *testing.T, dir, kernel string) {
 	p := vmTest(t)
+	runScriptsOf(t, p, dir, kernel)
+}
+
+func runScriptsOf(t *testing.T, p programs, dir, kernel string) {
+	t.Helper()
 	cache, err := harness.OpenCache()
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +107,7 @@ func runScripts(t *testing.T, dir, kernel string) {
 			e.Setenv("PATH", p.bin+":"+os.Getenv("PATH"))
 			e.Setenv("ROOT", p.root)
 			e.Setenv("SOFTLINK", p.softlink)
+			e.Setenv("E2E", filepath.Join(p.bin, "e2e.test"))
 			e.Setenv("KERNEL", kernel)
 			e.Setenv("RXPOST_CACHE", cache.Dir)
 			e.Setenv("CGO_ENABLED", "0")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -32,17 +33,17 @@ type Devices struct {
 	links links
 }
 
-// links is what is needed of the netlink library.
+// links is what is needed of the kernel.
 type links interface {
 	RdmaLinkAdd(name, kind, netdev string) error
-	RdmaLinkDel(name string) error
 	RdmaLinkList() ([]*netlink.RdmaLink, error)
 	RdmaResourceList() ([]*netlink.RdmaResource, error)
+	RemoveIndex(index uint32) error
 }
 
 // Host returns the devices of this host, in this network namespace.
 func Host() *Devices {
-	return &Devices{sys: os.DirFS("/sys/class/infiniband"), links: &netlink.Handle{}}
+	return &Devices{sys: os.DirFS("/sys/class/infiniband"), links: &kernel{}}
 }
 
 // Add makes a soft device of one kind, "rxe" or "siw", on a network device, and
@@ -74,50 +75,115 @@ func (d *Devices) Add(name, kind, netdev string) error {
 // device, which the kernel does not bound. The error is a *LinkError.
 func (d *Devices) Delete(name string) error {
 	op := "remove device " + name
-	all, err := d.links.RdmaLinkList()
+	all, err := d.read()
 	if err != nil {
 		return &LinkError{Op: op, Err: err}
 	}
-	if findLink(all, name) == nil {
-		return &LinkError{Op: op, Message: "there is no such RDMA device", Err: syscall.ENODEV}
+	l := findLink(all.links, name)
+	if l == nil {
+		return noDevice(op)
 	}
-	err = d.links.RdmaLinkDel(name)
+	err = d.links.RemoveIndex(l.Attrs.Index)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EPERM):
 		return &LinkError{Op: op, Message: "this wants the capability CAP_NET_ADMIN", Err: err}
 	case errors.Is(err, syscall.EINVAL):
-		return &LinkError{Op: op, Message: "it is no soft device", Err: err}
+		return d.notRemoved(op, name)
 	}
 	return &LinkError{Op: op, Err: err}
 }
 
-// List returns all devices with what exists on each.
+// noDevice is the error of a device that is not there.
+func noDevice(op string) error {
+	return &LinkError{Op: op, Message: "there is no such RDMA device", Err: syscall.ENODEV}
+}
+
+// notRemoved tells what EINVAL means: the device was there a moment ago.
+func (d *Devices) notRemoved(op, name string) error {
+	all, err := d.read()
+	switch {
+	case err != nil:
+		return &LinkError{Op: op, Err: err}
+	case findLink(all.links, name) == nil: // somebody else removed it
+		return noDevice(op)
+	}
+	return &LinkError{Op: op, Message: "it is no soft device", Err: syscall.EINVAL}
+}
+
+// List returns all devices with what exists on each. A device that is being
+// removed is not among them.
 func (d *Devices) List() ([]Device, error) {
-	all, err := d.links.RdmaLinkList()
+	all, err := d.read()
 	if err != nil {
 		return nil, &LinkError{Op: "list RDMA devices", Err: err}
 	}
-	devices := make([]Device, 0, len(all))
-	if len(all) == 0 {
-		return devices, nil
-	}
-	resources, err := d.links.RdmaResourceList()
-	if err != nil {
-		return nil, &LinkError{Op: "list RDMA resources", Err: err}
-	}
-	for _, l := range all {
-		dev := Device{Name: l.Attrs.Name, Index: l.Attrs.Index}
+	devices := make([]Device, 0, len(all.links))
+	for _, l := range all.links {
+		dev := Device{Name: l.Attrs.Name, Index: l.Attrs.Index, Resources: all.resources[l.Attrs.Index]}
 		d.readSys(&dev)
-		for _, r := range resources {
-			if r.Index == l.Attrs.Index {
-				dev.Resources = r.RdmaResourceSummaryEntries
-			}
-		}
 		devices = append(devices, dev)
 	}
 	return devices, nil
+}
+
+// reading is one complete answer of the kernel.
+type reading struct {
+	links     []*netlink.RdmaLink
+	resources map[uint32]map[string]uint64 // by device
+}
+
+// readings is how often devices may go while they are listed.
+const readings = 1000
+
+// read lists devices, and each that is there all the while is in it. The kernel
+// gives one device at a time and knows by position where it stopped (6.12
+// drivers/infiniband/core/nldev.c, _nldev_get_dumpit()), so when a device goes
+// that was given already, the next one is left out, and no flag says so. Devices
+// are therefore listed once more: if all that were given are given again, none of
+// them had gone, and nothing was left out. Otherwise all is read anew.
+func (d *Devices) read() (reading, error) {
+	for range readings {
+		all, err := d.dump()
+		if err != nil {
+			return reading{}, err
+		}
+		again, err := d.links.RdmaLinkList()
+		if err != nil {
+			return reading{}, err
+		}
+		if includes(again, all.links) {
+			return all, nil
+		}
+	}
+	return reading{}, fmt.Errorf("devices went during each of %d readings: %w", readings, syscall.EAGAIN)
+}
+
+// dump reads once what may have gaps.
+func (d *Devices) dump() (reading, error) {
+	all := reading{resources: map[uint32]map[string]uint64{}}
+	var err error
+	if all.links, err = d.links.RdmaLinkList(); err != nil || len(all.links) == 0 {
+		return all, err
+	}
+	resources, err := d.links.RdmaResourceList()
+	for _, r := range resources {
+		all.resources[r.Index] = r.RdmaResourceSummaryEntries
+	}
+	return all, err
+}
+
+// includes reports whether every device of some is among all. A number that was
+// a device's is not given again for a long time.
+func includes(all, some []*netlink.RdmaLink) bool {
+	for _, l := range some {
+		same := func(other *netlink.RdmaLink) bool { return other.Attrs.Index == l.Attrs.Index }
+		if !slices.ContainsFunc(all, same) {
+			return false
+		}
+	}
+	return true
 }
 
 // findLink returns the device of that name, or nil.

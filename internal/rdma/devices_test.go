@@ -5,6 +5,7 @@ package rdma
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,18 +18,36 @@ import (
 // fakeLinks is a kernel with the devices that it holds.
 type fakeLinks struct {
 	list    []*netlink.RdmaLink
-	err     error // of Add and Del
-	deleted string
+	err     error // of Add and RemoveIndex
+	deleted uint32
+	forgets bool // somebody else removes all just before RemoveIndex
+	// The device that goes when its successor should be given, if there is one:
+	// the successor is then left out, as the kernel does.
+	goes []uint32
 }
 
 func (f *fakeLinks) RdmaLinkAdd(_, _, _ string) error { return f.err }
 
-func (f *fakeLinks) RdmaLinkDel(name string) error {
-	f.deleted = name
+func (f *fakeLinks) RemoveIndex(index uint32) error {
+	f.deleted = index
+	if f.forgets {
+		f.list = nil
+	}
 	return f.err
 }
 
-func (f *fakeLinks) RdmaLinkList() ([]*netlink.RdmaLink, error) { return f.list, nil }
+func (f *fakeLinks) RdmaLinkList() ([]*netlink.RdmaLink, error) {
+	var given []*netlink.RdmaLink
+	for position := 0; position < len(f.list); position++ {
+		l := f.list[position]
+		given = append(given, l)
+		if len(f.goes) > 0 && l.Attrs.Index == f.goes[0] {
+			f.list = slices.Delete(slices.Clone(f.list), position, position+1)
+			f.goes = f.goes[1:]
+		}
+	}
+	return given, nil
+}
 
 func (f *fakeLinks) RdmaResourceList() ([]*netlink.RdmaResource, error) {
 	return []*netlink.RdmaResource{{Index: 3, Name: "rxe0", RdmaResourceSummaryEntries: map[string]uint64{"qp": 1}}}, nil
@@ -88,8 +107,8 @@ func TestAddErrors(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	d, f := fakeHost()
-	if err := d.Delete("rxe0"); err != nil || f.deleted != "rxe0" {
-		t.Errorf("deleted %q, error %v", f.deleted, err)
+	if err := d.Delete("rxe0"); err != nil || f.deleted != 3 {
+		t.Errorf("deleted device %d, error %v", f.deleted, err)
 	}
 	if err := d.Delete("rxe7"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a device that is not there: %v, want os.ErrNotExist", err)
@@ -101,6 +120,26 @@ func TestDelete(t *testing.T) {
 	f.err = syscall.EINVAL
 	if err := d.Delete("rxe0"); err == nil || !strings.Contains(err.Error(), "no soft device") {
 		t.Errorf("a device of hardware: %v", err)
+	}
+}
+
+// A device that goes while devices are listed hides no other one, and whoever
+// removes what just went hears that it is not there.
+func TestDeviceGoesMeanwhile(t *testing.T) {
+	d, f := fakeHost()
+	f.goes = []uint32{3}
+	got, err := d.List()
+	if diff := cmp.Diff([]Device{{Name: "bare", Index: 4}}, got); diff != "" || err != nil {
+		t.Errorf("error %v, devices (-want +got):\n%s", err, diff)
+	}
+	d, f = fakeHost()
+	f.goes = []uint32{3}
+	if err := d.Delete("bare"); err != nil || f.deleted != 4 {
+		t.Errorf("deleted device %d, error %v", f.deleted, err)
+	}
+	f.err, f.forgets = syscall.EINVAL, true
+	if err := d.Delete("bare"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a device that somebody else removed: %v, want os.ErrNotExist", err)
 	}
 }
 

@@ -64,6 +64,12 @@ static void rxps_conn_reject_text(struct rdma_cm_id *cm_id,
 	const char *data = rdma_consumer_reject_data(cm_id, event, &len);
 	size_t i;
 
+	/* siw reports a consumer's refusal as if it were none: -ECONNRESET */
+	if (!data && rxps_is_iwarp(cm_id->device)) {
+		data = event->param.conn.private_data;
+		len = event->param.conn.private_data_len;
+	}
+
 	for (i = 0; data && i < len && i + 1 < size; i++) {
 		if (!isascii(data[i]) || !isprint(data[i]))
 			break;
@@ -86,6 +92,17 @@ static void rxps_conn_rejected(struct rxps_run *run, struct rdma_cm_id *cm_id,
 	rxps_conn_reject_text(cm_id, event, text, sizeof(text));
 	rxps_run_end(run, -ECONNREFUSED, "%pISpc refused the connection: %s",
 		     dst, *text ? text : rdma_reject_msg(cm_id, event->status));
+}
+
+/**
+ * rxps_conn_closed() - end a run whose connection is no more
+ * @run: run, connected
+ *
+ * Context: any. Returns at once.
+ */
+void rxps_conn_closed(struct rxps_run *run)
+{
+	rxps_run_end(run, -ECONNRESET, "the peer closed the connection");
 }
 
 /* A QP that may have no READ under way would keep one that is posted for ever. */
@@ -135,7 +152,7 @@ static int rxps_conn_event(struct rdma_cm_id *cm_id,
 			     rdma_event_msg(event->event));
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rxps_run_end(run, -ECONNRESET, "the peer closed the connection");
+		rxps_conn_closed(run);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		rxps_run_end(run, -ENODEV, "device %s was removed",

@@ -82,8 +82,7 @@ int rxps_op_check(struct rxps_run *run)
 	struct ib_device *device = run->device;
 	const char *lacks = NULL;
 
-	if (rdma_protocol_iwarp(device, rdma_start_port(device)) &&
-	    !rxps_op_on_iwarp(op))
+	if (rxps_is_iwarp(device) && !rxps_op_on_iwarp(op))
 		lacks = op->flags & RXPS_OP_IMM ?
 			"iWARP has no immediate data" :
 			"a READ on iWARP wants a key that may be written from afar";

@@ -319,6 +319,11 @@ static void rxps_queue_failed(struct rxps_run *run, const struct ib_wc *wc)
 	const char *status = ib_wc_status_msg(wc->status);
 	const char *text;
 
+	/* With TCP's end siw tells the CM and flushes, in any order. */
+	if (wc->status == IB_WC_WR_FLUSH_ERR && rxps_is_iwarp(run->device)) {
+		rxps_conn_closed(run);
+		return;
+	}
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rxps_run_end(run, -EIO,
 			     "%s failed with \"%s\": the connection was lost",

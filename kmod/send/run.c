@@ -242,10 +242,16 @@ static void rxps_run_drain(struct rxps_run *run)
 	rxps_run_flush(run, until);
 }
 
-/* A peer that leaves after the last acknowledgment has not failed the run. */
+/*
+ * A peer that leaves after the last acknowledgment has not failed the run. iWARP
+ * has none but the answers of round trips: there a peer that leaves first may
+ * not have had it all.
+ */
 static void rxps_run_judge(struct rxps_run *run)
 {
 	if (!rxps_run_complete(run))
+		return;
+	if (rxps_is_iwarp(run->device) && !run->cfg.round_trip)
 		return;
 	spin_lock_irq(&run->lock);
 	run->error = 0;

@@ -346,6 +346,12 @@ static inline void rxps_ledger_end(struct rxps_run *run)
 	preempt_enable();
 }
 
+/* Over TCP: a send is complete when it is on its way, whatever becomes of it. */
+static inline bool rxps_is_iwarp(const struct ib_device *device)
+{
+	return rdma_protocol_iwarp(device, rdma_start_port(device));
+}
+
 /* Messages that wait for an answer, or will for ever. */
 static inline u64 rxps_unanswered(const struct rxps_ledger *ledger)
 {
@@ -386,6 +392,7 @@ void rxps_run_failed(struct rxps_run *run, const char *fmt, ...);
 int rxps_conn_resolve(struct rxps_run *run);
 int rxps_conn_create_qp(struct rxps_run *run);
 int rxps_conn_connect(struct rxps_run *run);
+void rxps_conn_closed(struct rxps_run *run);
 void rxps_conn_disconnect(struct rxps_run *run);
 void rxps_conn_destroy_qp(struct rxps_run *run);
 void rxps_conn_destroy(struct rxps_run *run);
