@@ -65,9 +65,9 @@ func outOfMemory(t *testing.T, err error) {
 	}
 }
 
-// unchanged returns a check that things are as they were at the call: receivers,
+// asBefore returns a check that things are as they were at the call: receivers,
 // memory, mappings, and what exists on the device.
-func (r *rig) unchanged() (check func()) {
+func (r *rig) asBefore() (check func()) {
 	r.t.Helper()
 	type things struct {
 		Receivers []string
@@ -119,7 +119,7 @@ type command struct {
 func (r *rig) walkCommands(in *injection, commands []command) {
 	r.t.Helper()
 	for _, c := range commands {
-		same := r.unchanged()
+		same := r.asBefore()
 		points := r.walk(c.name, max(c.step, 1), func(n int) (bool, error) { return in.own(n, c.do) }, func(_ int, err error) {
 			outOfMemory(r.t, err)
 			if err == nil && c.undo != nil {

@@ -93,7 +93,7 @@ func TestConnectionOutOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.visited(events)
-	same := r.unchanged()
+	same := r.asBefore()
 	points := r.walk("connection, in the worker", 6, func(n int) (bool, error) {
 		return in.others(n, []uint32{worker}, r.visit)
 	}, func(_ int, err error) {
@@ -135,7 +135,7 @@ func TestListenerOutOfMemory(t *testing.T) {
 	if err := r.visit(); err != nil {
 		t.Fatal(err)
 	}
-	same := r.unchanged()
+	same := r.asBefore()
 	before := r.heard()
 	points := r.walk("connection, in kworkers", 2, func(n int) (failed bool, err error) {
 		// A thread that was made meanwhile does not count: three times is proof.
@@ -186,7 +186,7 @@ func TestPollersAllocateNothing(t *testing.T) {
 func TestDeletionOutOfMemory(t *testing.T) {
 	r := newRig(t)
 	in := below(t, "rxpost_recv")
-	same := r.unchanged()
+	same := r.asBefore()
 	points := r.walk("recv del, in worker and kworkers", 4, func(n int) (failed bool, err error) {
 		rcv := r.addTiny()
 		tr := r.launch(1, ctl.RunConfig{InFlight: u32(2), DrainTimeout: ptr(ctl.Milliseconds(200))})

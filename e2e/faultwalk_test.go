@@ -33,7 +33,7 @@ func (r *rig) hitNth(point string, n int, do func() error) (hit bool, err error)
 // hits walks through a point, which must be hit so often.
 func (r *rig) hits(point string, want int, do func() error, check func(n int, err error)) {
 	r.t.Helper()
-	same := r.unchanged()
+	same := r.asBefore()
 	got := r.walk("fault point "+point, 1, func(n int) (bool, error) { return r.hitNth(point, n, do) }, func(n int, err error) {
 		check(n, err)
 		same()
