@@ -228,7 +228,7 @@ func errorOf[T any](_ T, err error) error { return err }
 func TestRequestsOutOfMemory(t *testing.T) {
 	r := newRig(t)
 	in := below(t, "rxpost_recv")
-	r.add(ctl.ReceiverConfig{Depth: u32(4), SlotSize: u32(64), MaxConns: u32(2)})
+	r.add(ctl.ReceiverConfig{Depth: u32(4), Batch: u32(2), SlotSize: u32(64), MaxConns: u32(2)})
 	run := r.heldRuns(1, ctl.RunConfig{Count: ptr(uint64(10))})[0]
 	r.othersGoOn(1, 0)
 	r.walkCommands(in, r.readCommands())

@@ -18,7 +18,7 @@ import (
 func (r *rig) addTiny() ctl.Receiver {
 	r.t.Helper()
 	return r.add(ctl.ReceiverConfig{
-		Depth: u32(4), SlotSize: u32(64), MaxConns: u32(2), Sink: ptr(ctl.SinkEcho),
+		Depth: u32(4), Batch: u32(2), SlotSize: u32(64), MaxConns: u32(2), Sink: ptr(ctl.SinkEcho),
 		DrainTimeout: ptr(ctl.Milliseconds(1000)),
 	})
 }
