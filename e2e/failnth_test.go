@@ -109,10 +109,10 @@ func (r *rig) asBefore() (check func()) {
 
 // command is a request to walk through.
 type command struct {
-	name      string
-	step      int  // see walk; 0 for one that allocates nothing below the module's own code
-	do        func() error
-	undo      func() // of a success; nil for nothing
+	name string
+	step int // see walk; 0 for one that allocates nothing below the module's own code
+	do   func() error
+	undo func() // of a success; nil for nothing
 }
 
 // walkCommands walks through each command's failures, on a thread of its own.
@@ -175,7 +175,7 @@ func (r *rig) setCommands() []command {
 		return &b
 	}
 	set := func(name string, cfg func() ctl.ReceiverConfig) command {
-		return command{"recv set --" + name, 0, func() error {
+		return command{"recv set --" + name, 1, func() error {
 			c := cfg()
 			c.Name = "r0"
 			return r.ctl.Set(r.ctx, c)
