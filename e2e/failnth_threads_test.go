@@ -245,7 +245,7 @@ func TestDeviceOutOfMemory(t *testing.T) {
 		}
 	}
 	remove := func() error { return rdma.Host().Delete(deviceName) }
-	points := r.walk("link del", 7, func(n int) (bool, error) {
+	points := r.walk("link del", 3, func(n int) (bool, error) {
 		connect()
 		return in.everywhere(n, append(kworkers(t), worker), remove)
 	}, func(_ int, err error) {
@@ -257,7 +257,7 @@ func TestDeviceOutOfMemory(t *testing.T) {
 		r.addDevice()
 		r.listensAgain()
 	})
-	points += r.walk("link add", 25, func(n int) (bool, error) {
+	points += r.walk("link add", 12, func(n int) (bool, error) {
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
