@@ -33,6 +33,17 @@ test-account: deps ## account.h and histogram.h in user space, against models, w
 test-go: deps ## Go's unit tests, with the race detector
 	CGO_ENABLED=1 $(GO) test -race $(UNITS)
 
+# What is found stays as a seed in the package's testdata/fuzz: commit it.
+FUZZTIME ?= 30s
+fuzz: deps ## Fuzz all that decodes or parses, each target for FUZZTIME (30s)
+	@for p in $(UNITS); do \
+		targets=$$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz') || continue; \
+		for f in $$targets; do \
+			echo "fuzz: $$p $$f"; \
+			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit; \
+		done; \
+	done
+
 test-vm: deps build ## Tests of the harness itself, in VMs
 	RXPOST_VM=1 $(GO) test -count=1 -timeout 20m ./cmd/rxvm ./harness
 
@@ -74,5 +85,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go test-vm e2e test-debug soak lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go fuzz test-vm e2e test-debug soak lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help
