@@ -63,6 +63,8 @@ var rxeOnly = map[string]string{
 	"failnth_module_test.go":               noDevice,
 	"faultwalk_test.go":                    noDevice,
 	"fuzz_test.go":                         noDevice,
+	"hostile_test.go":                      "its peers post by raw verbs on InfiniBand",
+	"storm_test.go":                        "it goes for rxe's module and devices",
 	"fuzz_stranger_test.go":                noDevice,
 	"TestListWhileDevicesGo":               noDevice,
 	"send_qps_test.go":                     noDevice,
