@@ -297,8 +297,8 @@ func (r *rig) sendCommands(c *ctl.Client, ready uint32) []command {
 
 func TestSendOutOfMemory(t *testing.T) {
 	r := newRig(t)
-	r.add(ctl.ReceiverConfig{Depth: u32(16), SlotSize: u32(64), MaxConns: u32(4)})
 	in := below(t, "rxpost_send")
+	r.add(ctl.ReceiverConfig{Depth: u32(16), SlotSize: u32(64), MaxConns: u32(4)})
 	ready := r.heldRuns(1, ctl.RunConfig{Count: ptr(uint64(1))})[0]
 	commands := r.sendCommands(r.ctl, ready.ID)
 	// The one that stops it changes what is there.

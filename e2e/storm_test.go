@@ -54,14 +54,16 @@ type removal struct {
 const (
 	deviceLeft = "device rxe0 was removed"
 	netChanged = "the network below device rxe0 changed"
-	// rxe moves a QP to ERR when it has no way to send any more.
-	noWay = `a send failed with "WR flushed": the connection was lost`
+	// rxe moves a QP to ERR when it has no way to send any more: the send that
+	// found none is the first to fail (rxe_req.c, rxe_requester()).
+	noWay   = `a send failed with "WR flushed": the connection was lost`
+	noRoute = `a send failed with "local QP operation error"`
 )
 
 func removals() []removal {
 	return []removal{
 		{"device", (*storm).removeDevice, []string{peerLeft, deviceLeft}},
-		{"netdev", (*storm).removeNetdev, []string{peerLeft, deviceLeft, netChanged, noWay}},
+		{"netdev", (*storm).removeNetdev, []string{peerLeft, deviceLeft, netChanged, noWay, noRoute}},
 		{"receiver's module", func(s *storm) bool { return s.unload("rxpost_recv") }, []string{peerLeft}},
 		{"sender's module", func(s *storm) bool { return s.unload("rxpost_send") }, nil},
 		{"driver", func(s *storm) bool { return s.unload("rdma_rxe") }, []string{peerLeft, deviceLeft}},
