@@ -70,13 +70,15 @@ func TestHostilePeers(t *testing.T) {
 	figure(t, "hostile connections", h.came)
 }
 
-// unharmed waits until all strangers are gone, and checks that the polite stream
-// is whole and goes on.
+// unharmed waits until all strangers are gone whose end can be known yet (see
+// vanished), and checks that the polite stream is whole and goes on.
 func (h *hostile) unharmed() {
 	h.t.Helper()
 	h.r.must("only the polite connection", func() error {
-		if n := h.r.receiver().Conns; n != 1 {
-			return fmt.Errorf("%d connections", n)
+		for _, c := range h.r.conns() {
+			if c.Index != h.index && c.State != ctl.ConnStateFilled {
+				return fmt.Errorf("connection %d is %s", c.Index, c.State)
+			}
 		}
 		return nil
 	})
@@ -147,6 +149,8 @@ func (h *hostile) vanishes() {
 func (h *hostile) crowds() {
 	h.t.Helper()
 	const beyond = 8
+	// Places that are taken for those whose end is not known yet.
+	waiting := len(h.r.conns()) - 1
 	var crowd []*rawPeer
 	for range places - 1 + beyond {
 		crowd = append(crowd, dialRaw(h.t))
@@ -165,8 +169,8 @@ func (h *hostile) crowds() {
 			h.t.Errorf("CM event %d, status %d, says %q", got.event, got.status, sentenceIn(got.private))
 		}
 	}
-	if refused != beyond {
-		h.t.Errorf("%d were refused, not %d", refused, beyond)
+	if refused < beyond || refused > beyond+waiting {
+		h.t.Errorf("%d were refused, not %d, and up to %d more", refused, beyond, waiting)
 	}
 	for _, p := range crowd {
 		p.die()
