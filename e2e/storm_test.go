@@ -70,7 +70,12 @@ func removals() []removal {
 	}
 }
 
+// It belongs to `make soak`: on 6.1 it found runs that wait in cm_destroy_id() for
+// good, which is not explained yet (docs/known-issues.md).
 func TestStorm(t *testing.T) {
+	if os.Getenv("RXPOST_SOAK") == "" {
+		t.Skip("a storm blows in `make soak` only")
+	}
 	if runtime.NumCPU() < 2 {
 		t.Fatal("a storm wants two CPUs: rxvm --smp 2")
 	}
