@@ -39,7 +39,7 @@ func allParts() []part {
 	return []part{
 		{name: "teardown", kernel: "debug", share: 5,
 			tests: "^Test(Delete.*|DeviceRemovedUnderTraffic|Unload.*UnderTraffic|Teardown.*)$"},
-		{name: "fail-nth", kernel: "debug", share: 2, tests: "^TestFail"},
+		{name: "fail-nth", kernel: "debug", share: 2, tests: "OutOfMemory$|^TestPollersAllocateNothing$|^TestEach(FailureOfAConnection|CQFails|PostRefused)$"},
 		{name: "storm", kernel: "debug", share: 4, tests: "^TestStorm", dice: true},
 		{name: "netlink fuzzing", kernel: "debug", share: 4, tests: "^TestFuzz", dice: true},
 		{name: "hostile peers", kernel: "debug", share: 3, tests: "^TestHostile", dice: true},
