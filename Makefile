@@ -33,6 +33,17 @@ test-account: deps ## account.h and histogram.h in user space, against models, w
 test-go: deps ## Go's unit tests, with the race detector
 	CGO_ENABLED=1 $(GO) test -race $(UNITS)
 
+# What is found stays as a seed in the package's testdata/fuzz: commit it.
+FUZZTIME ?= 30s
+fuzz: deps ## Fuzz all that decodes or parses, each target for FUZZTIME (30s)
+	@for p in $(UNITS); do \
+		targets=$$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz') || continue; \
+		for f in $$targets; do \
+			echo "fuzz: $$p $$f"; \
+			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit; \
+		done; \
+	done
+
 test-vm: deps build ## Tests of the harness itself, in VMs
 	RXPOST_VM=1 $(GO) test -count=1 -timeout 20m ./cmd/rxvm ./harness
 
@@ -44,14 +55,14 @@ e2e-%: deps build
 
 test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
 
-# Hours of it: make soak DURATION=8h SEED=7
-SEED     ?= 1
-DURATION ?= 1h
 defects: defects-debug defects-kcsan ## That each oracle of the tests catches a planted defect
 
 defects-%: deps build
 	RXPOST_DEFECTS=$* $(GO) test -count=1 -timeout 20m -run '^TestDefects$$' ./cmd/rxvm
 
+# Hours of it: make soak DURATION=8h SEED=7
+SEED     ?= 1
+DURATION ?= 1h
 soak: deps build ## Tests with dice and races for DURATION (1h); writes docs/reliability.md
 	$(GO) run ./internal/soak -seed $(SEED) -duration $(DURATION) -table docs/reliability.md \
 		-rxvm "$(CURDIR)/$(BIN)/rxvm $(E2E_VM)"
@@ -85,5 +96,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go test-vm e2e test-debug defects soak coverage lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go fuzz test-vm e2e test-debug defects soak coverage lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help

@@ -65,9 +65,8 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-func TestDebianClient(t *testing.T) { onEachDevice(t, debianClient) }
-
-func debianClient(t *testing.T, r *rig) {
+func TestDebianClient(t *testing.T) {
+	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	client := r.debianClient()
 	c := r.receiver().Counters
@@ -86,13 +85,12 @@ func debianClient(t *testing.T, r *rig) {
 }
 
 // The real thing: a process that crashes with a connection open.
-func TestDebianClientKilled(t *testing.T) { onEachDevice(t, debianClientKilled) }
-
-func debianClientKilled(t *testing.T, r *rig) {
+func TestDebianClientKilled(t *testing.T) {
+	r := newRig(t)
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	kill(t, r.debianClient())
-	if ev := events.next(ctl.EventTypeConnDown); ev.Reason != r.leaves() || ev.Ledger.Completed != 1 {
+	if ev := events.next(ctl.EventTypeConnDown); ev.Reason != "the peer disconnected" || ev.Ledger.Completed != 1 {
 		t.Errorf("event: %+v, ledger %+v", ev, ev.Ledger)
 	}
 	// It is as good as new for the next one.
@@ -101,9 +99,8 @@ func debianClientKilled(t *testing.T, r *rig) {
 }
 
 // From a receiver that answers it has what it wants, and ends well.
-func TestDebianClientIsAnswered(t *testing.T) { onEachDevice(t, debianClientIsAnswered) }
-
-func debianClientIsAnswered(t *testing.T, r *rig) {
+func TestDebianClientIsAnswered(t *testing.T) {
+	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 	client, out := r.foreign("rdma_client", where("-s", "-p")...)
 	bounded(t, "rdma_client", settleTime, client.Run)
@@ -122,9 +119,8 @@ func debianClientIsAnswered(t *testing.T, r *rig) {
 
 // A hundred connections of one process: all are served, and all end in order,
 // each of whose receives is flushed.
-func TestCMTime(t *testing.T) { onEachDevice(t, cmTime) }
-
-func cmTime(t *testing.T, r *rig) {
+func TestCMTime(t *testing.T) {
+	r := newRig(t)
 	const conns, depth = 100, 16
 	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(depth)), Sink: ptr(ctl.SinkVerify), MaxConns: ptr(uint32(conns))})
 	client, out := r.foreign("cmtime", append(where("-s", "-p"), "-c", strconv.Itoa(conns))...)
@@ -147,9 +143,8 @@ func cmTime(t *testing.T, r *rig) {
 
 // rping asks for what a receiver does not do, and waits. A deletion ends the
 // wait: it is told, and exits by itself.
-func TestRping(t *testing.T) { onEachDevice(t, rping) }
-
-func rping(t *testing.T, r *rig) {
+func TestRping(t *testing.T) {
+	r := newRig(t)
 	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	client, out := r.foreign("rping", append(where("-a", "-p"), "-c", "-C", "1")...)
 	if err := client.Start(); err != nil {

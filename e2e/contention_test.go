@@ -16,7 +16,8 @@ import (
 	"github.com/rxpost/rxpost/ctl"
 )
 
-const contentions = 10
+// contentions is how often requests get in each other's way.
+var contentions = min(rounds, 10)
 
 // atOnce runs each function with a client of its own, all at the same time, and
 // returns their errors in order.

@@ -200,7 +200,9 @@ func TestDevicesComeWhileNamesAreLookedUp(t *testing.T) {
 	bounded(t, "devices and names", 2*settleTime, func() error {
 		var g errgroup.Group
 		for i := range 2 {
-			g.Go(func() error { return plugRepeatedly(t, fmt.Sprint("rxe", 8+i), fmt.Sprint("rxnet", 8+i), min(rounds, 40)) })
+			g.Go(func() error {
+				return plugRepeatedly(t, fmt.Sprint("rxe", 8+i), fmt.Sprint("rxnet", 8+i), min(rounds, 40))
+			})
 		}
 		plugged := make(chan error, 1)
 		go func() { plugged <- g.Wait() }()

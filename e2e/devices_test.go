@@ -93,14 +93,21 @@ func TestKernelHasSIW(t *testing.T) {
 	}
 }
 
-// paced is a run that the receiver keeps up with, where it must.
+// paced is a run that the receiver keeps up with, where it must, and with no more
+// under way than is sent in the time that a run gets to end in order.
 func (d device) paced(cfg ctl.RunConfig) ctl.RunConfig {
-	if d.iwarp && cfg.Rate == nil && !cfg.RoundTrip {
+	if !d.iwarp || cfg.RoundTrip {
+		return cfg
+	}
+	if cfg.Rate == nil {
 		rate := uint64(siwRate)
 		if instrumented() {
 			rate /= 4
 		}
 		cfg.Rate = &rate
+	}
+	if cfg.InFlight == nil {
+		cfg.InFlight = ptr(uint32(4))
 	}
 	return cfg
 }

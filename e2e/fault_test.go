@@ -47,12 +47,9 @@ func TestPartialSuccess(t *testing.T) {
 	r := newRig(t)
 	r.fault("grant", granted)
 	r.add(ctl.ReceiverConfig{Depth: ptr(uint32(depth)), Sink: ptr(ctl.SinkVerify)})
-	stop := hammer(t, func(l ctl.Ledger) error {
-		if l.Outstanding > granted {
-			return fmt.Errorf("%d outstanding", l.Outstanding)
-		}
-		return l.Balanced()
-	})
+	// More than was granted can be outstanding for a moment: rxe gives a place back
+	// before it reports the message (rxe_resp.c, do_complete()).
+	stop := hammer(t, ctl.Ledger.Balanced)
 
 	e := r.flood(ctl.RunConfig{Rate: ptr(uint64(20)), Batch: ptr(uint32(1))})
 	r.await("as much posted as was granted", func() bool {

@@ -51,7 +51,7 @@ func (m *fuzzMessage) dumps() bool { return m.flags&unix.NLM_F_DUMP == unix.NLM_
 // Names and ports that the fuzzers share: what one makes others change and
 // delete.
 const (
-	fuzzObjects  = 16
+	fuzzObjects  = 8
 	fuzzPort     = 8000
 	oddsOfADump  = 64
 	oddsOfAFlag  = 16
@@ -153,14 +153,32 @@ func (f *fuzzer) valid(op *nlOp, dump bool) []piece {
 	for _, a := range must {
 		pieces = append(pieces, f.piece(a))
 	}
-	few := 1 + f.rng.IntN(8)
+	if op.makes() && !f.odds(4) {
+		modest := f.modest(op)
+		pieces = append(pieces, modest...)
+		for _, p := range modest {
+			must = append(must, p.attr)
+		}
+	}
+	few := 1 << f.rng.IntN(6)
 	for _, a := range op.request {
-		if named(must, a.name) != nil || len(op.request) > 4 && !f.odds(few) {
+		if named(must, a.name) != nil || !f.odds(min(few, len(op.request))) {
 			continue
 		}
 		pieces = append(pieces, f.piece(a))
 		for a.multi && f.odds(2) {
 			pieces = append(pieces, f.piece(a))
+		}
+	}
+	return pieces
+}
+
+// modest makes an object that leaves room for others: of memory, and of time.
+func (f *fuzzer) modest(op *nlOp) []piece {
+	var pieces []piece
+	for _, name := range []string{"depth", "max-conns", "in-flight", "rate"} {
+		if a := named(op.request, name); a != nil {
+			pieces = append(pieces, piece{a, encodeAttr(a, a.encode(uint64(1+f.rng.IntN(16))))})
 		}
 	}
 	return pieces
@@ -267,11 +285,13 @@ func (f *fuzzer) figure(a *nlAttr) uint64 {
 	if a.bounded {
 		lo, hi = a.lo, a.hi
 	}
-	switch f.rng.IntN(6) {
+	switch f.rng.IntN(8) {
 	case 0:
 		return lo
 	case 1:
 		return hi
+	case 2:
+		return lo + 1
 	}
 	// Small ones as often as large ones, of which most are too much together.
 	span := hi - lo

@@ -8,8 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -74,9 +76,9 @@ func strangers() map[string]*syscall.SysProcAttr {
 	}
 }
 
-// strangersIn starts a fuzzer of each kind. The function that it returns waits for them
+// strangersIn starts a fuzzer of each of these kinds. The function that it returns waits for them
 // and returns how many requests they made.
-func (r *rig) strangersIn(seed uint64, families []*nlFamily, d time.Duration) (wait func() int) {
+func (r *rig) strangersIn(seed uint64, families []*nlFamily, d time.Duration, kinds ...string) (wait func() int) {
 	r.t.Helper()
 	ids := map[string]uint16{}
 	for _, f := range families {
@@ -85,7 +87,8 @@ func (r *rig) strangersIn(seed uint64, families []*nlFamily, d time.Duration) (w
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	made, stream := 0, uint64(100)
-	for name, attr := range strangers() {
+	for _, name := range kinds {
+		attr := strangers()[name]
 		stream++
 		s := stranger{Name: name, Absent: name == "user-net-ns", IDs: ids, Seed: seed, Stream: stream, Time: d, Bound: slack}
 		wg.Go(func() {
@@ -134,7 +137,7 @@ func TestFuzzWithoutPrivilege(t *testing.T) {
 	seed := dice(t).Uint64()
 	r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 	world, resources := r.world(), r.resources()
-	made := r.strangersIn(seed, loadedFamilies(t), lasting(5*time.Second))()
+	made := r.strangersIn(seed, loadedFamilies(t), lasting(5*time.Second), slices.Sorted(maps.Keys(strangers()))...)()
 	r.unchanged("requests without privilege", world, resources)
 	if runs, err := r.ctl.Runs(r.ctx); err != nil || len(runs) != 0 {
 		t.Errorf("runs: %+v, %v", runs, err)

@@ -68,22 +68,29 @@ func countIf[T any](all []T, is func(T) bool) (n int) {
 	return n
 }
 
-// witness reads everything over and over until the context ends: each dump has
-// the whole crowd, once; every ledger balances; the bound of memory holds.
-func (c bystanders) witness(ctx context.Context) error {
+// watch reads everything and breaks off a dump, by turns, until the context ends.
+// It returns how many dumps it broke off.
+func (c bystanders) watch(ctx context.Context, f *fuzzer) (made int, err error) {
 	client, err := ctl.New()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer client.Close()
+	dumps := allDumps(f.families)
 	for ctx.Err() == nil {
 		if err := c.look(ctx, client); err != nil && ctx.Err() == nil {
-			return err
+			return made, err
+		}
+		n, err := breakOff(f, dumps, slack)
+		if made += n; err != nil {
+			return made, fmt.Errorf("a dump that is broken off: %w", err)
 		}
 	}
-	return nil
+	return made, nil
 }
 
+// look reads everything: each dump has all bystanders, once; every ledger
+// balances; the bound of memory holds.
 func (c bystanders) look(ctx context.Context, client *ctl.Client) error {
 	receivers, err := client.Receivers(ctx)
 	if err != nil {
@@ -124,11 +131,9 @@ func (c bystanders) whole(names []string) error {
 	return nil
 }
 
-// breakOff begins dumps and closes the socket in the middle, or asks for another
-// dump there, which has to wait. It returns how many requests it made.
-func breakOff(ctx context.Context, f *fuzzer, bound time.Duration) (made int, err error) {
+func allDumps(families []*nlFamily) []*fuzzMessage {
 	var dumps []*fuzzMessage
-	for _, family := range f.families {
+	for _, family := range families {
 		for _, op := range family.ops {
 			if op.dump {
 				dumps = append(dumps, &fuzzMessage{family: family, op: op, flags: unix.NLM_F_REQUEST | unix.NLM_F_DUMP,
@@ -136,16 +141,12 @@ func breakOff(ctx context.Context, f *fuzzer, bound time.Duration) (made int, er
 			}
 		}
 	}
-	for ctx.Err() == nil {
-		n, err := breakOffOne(f, dumps, bound)
-		if made += n; err != nil {
-			return made, fmt.Errorf("a dump that is broken off: %w", err)
-		}
-	}
-	return made, nil
+	return dumps
 }
 
-func breakOffOne(f *fuzzer, dumps []*fuzzMessage, bound time.Duration) (made int, err error) {
+// breakOff begins a dump and closes the socket in the middle, or asks for another
+// one there, which has to wait. It returns how many requests it made.
+func breakOff(f *fuzzer, dumps []*fuzzMessage, bound time.Duration) (made int, err error) {
 	s, err := openFuzz(bound)
 	if err != nil {
 		return 0, err
@@ -273,9 +274,8 @@ func (r *rig) fuzz(seed uint64, families []*nlFamily, c bystanders, keep protect
 			return w.made, err
 		})
 	}
-	guarded("breaker", func() (int, error) { return breakOff(ctx, newFuzzer(seed, workers, families), slack) })
-	guarded("witness", func() (int, error) { return 0, c.witness(ctx) })
-	strange := r.strangersIn(seed, families, d)
+	guarded("bystander", func() (int, error) { return c.watch(ctx, newFuzzer(seed, workers, families)) })
+	strange := r.strangersIn(seed, families, d, "nobody")
 	n := strange()
 	wg.Wait()
 	made += n

@@ -23,6 +23,8 @@ const (
 	ucmConnect      = 6
 	ucmListen       = 7
 	ucmAccept       = 8
+	ucmDisconnect   = 10
+	ucmInitQPAttr   = 11
 	ucmGetEvent     = 12
 
 	sockaddrIn6 = 28
@@ -130,8 +132,14 @@ var nextQPN atomic.Uint32
 // pair that does not exist.
 func (p *rawPeer) connect(private []byte) {
 	p.t.Helper()
-	req := binary.NativeEndian.AppendUint32(nil, 0x700000+nextQPN.Add(1)) // qp_num
-	req = binary.NativeEndian.AppendUint32(req, 0)                        // qkey
+	p.connectQP(0x700000+nextQPN.Add(1), private)
+}
+
+// connectQP is connect for a queue pair that may exist.
+func (p *rawPeer) connectQP(qpn uint32, private []byte) {
+	p.t.Helper()
+	req := binary.NativeEndian.AppendUint32(nil, qpn)
+	req = binary.NativeEndian.AppendUint32(req, 0) // qkey
 	req = append(req, append(private, make([]byte, 256-len(private))...)...)
 	// private_data_len, srq, responder_resources, initiator_depth,
 	// flow_control, retry_count, rnr_retry_count, valid
@@ -145,14 +153,27 @@ func (p *rawPeer) connect(private []byte) {
 func (p *rawPeer) establish() {
 	p.t.Helper()
 	p.expect(cmConnectResponse)
+	p.readyToUse()
+}
+
+// readyToUse says that the connection is.
+func (p *rawPeer) readyToUse() {
+	p.t.Helper()
 	req := make([]byte, 8+4+4+256+8) // uid, conn_param with valid = 0
 	req = binary.NativeEndian.AppendUint32(req, p.id)
 	req = append(req, make([]byte, 4+8)...)
 	p.ask(ucmAccept, req, 0, 0)
 }
 
-// expect waits for the next event, which must be this one.
-func (p *rawPeer) expect(want uint32) {
+// cmEvent is what the connection manager tells a peer.
+type cmEvent struct {
+	event   uint32
+	status  int32
+	private []byte // of the other side
+}
+
+// next waits for the next event.
+func (p *rawPeer) next() cmEvent {
 	p.t.Helper()
 	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
 	deadline := time.Now().Add(slack)
@@ -161,12 +182,18 @@ func (p *rawPeer) expect(want uint32) {
 		n, err = unix.Poll(fds, max(0, int(time.Until(deadline)/time.Millisecond)))
 	}
 	if err != nil || n != 1 {
-		p.t.Fatalf("no CM event %d in %v: %v", want, slack, err)
+		p.t.Fatalf("no CM event in %v: %v", slack, err)
 	}
 	got := p.ask(ucmGetEvent, make([]byte, 8), 0, eventSize)
-	event, status := binary.NativeEndian.Uint32(got[12:]), int32(binary.NativeEndian.Uint32(got[16:]))
-	if event != want {
-		p.t.Fatalf("CM event %d, status %d, want event %d", event, status, want)
+	// uid, id, event, status; QP number, key, private data and its length
+	return cmEvent{binary.NativeEndian.Uint32(got[12:]), int32(binary.NativeEndian.Uint32(got[16:])), got[28 : 28+int(got[284])]}
+}
+
+// expect waits for the next event, which must be this one.
+func (p *rawPeer) expect(want uint32) {
+	p.t.Helper()
+	if got := p.next(); got.event != want {
+		p.t.Fatalf("CM event %d, status %d, want event %d", got.event, got.status, want)
 	}
 }
 

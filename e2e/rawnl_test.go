@@ -34,16 +34,6 @@ const (
 	attrCPU     = 35
 	attrAllow   = 36
 
-	attrConnReceiverID  = 2
-	attrStatsReceiverID = 2
-	attrInfoABI         = 2
-
-	cmdRunGet  = 1
-	cmdRunNew  = 2
-	cmdRunStop = 3
-
-	attrRunID     = 2
-	attrRunSize   = 5
 	attrRunReason = 24
 )
 

@@ -272,10 +272,13 @@ func (r *rig) receiver() ctl.Receiver {
 	return rcv
 }
 
+// faultDir has the fault points of rxpost_recv.
+const faultDir = "/sys/kernel/debug/rxpost_recv/fault/"
+
 // fault arms a fault point of rxpost_recv; it is disarmed when the test ends.
 func (r *rig) fault(name string, value int) {
 	r.t.Helper()
-	file := "/sys/kernel/debug/rxpost_recv/fault/" + name
+	file := faultDir + name
 	if err := os.WriteFile(file, fmt.Appendln(nil, value), 0); err != nil {
 		r.t.Fatal(err)
 	}

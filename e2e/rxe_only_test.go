@@ -18,6 +18,7 @@ const (
 	noDevice  = "the same code on any device; once is enough"
 	bareCM    = "its peer is the bare RDMA CM without a QP, which siw asks for (siw_connect() warns, as a splat)"
 	wantsRNR  = "it is about senders that wait for a receive, of which iWARP has none"
+	oneFirst  = "it waits for a first message, which siw may leave unread until another comes (docs/known-issues.md)"
 	unpaced   = "it wants a sender at full speed or a queue that runs low, and on iWARP an empty queue ends the connection"
 )
 
@@ -57,7 +58,13 @@ var rxeOnly = map[string]string{
 	"drainloss_test.go":                    noDevice,
 	"misreport_test.go":                    noDevice,
 	"threads_test.go":                      noDevice,
+	"failnth_test.go":                      noDevice,
+	"failnth_threads_test.go":              noDevice,
+	"failnth_module_test.go":               noDevice,
+	"faultwalk_test.go":                    noDevice,
 	"fuzz_test.go":                         noDevice,
+	"hostile_test.go":                      "its peers post by raw verbs on InfiniBand",
+	"storm_test.go":                        "it goes for rxe's module and devices",
 	"fuzz_stranger_test.go":                noDevice,
 	"TestListWhileDevicesGo":               noDevice,
 	"send_qps_test.go":                     noDevice,
@@ -71,6 +78,14 @@ var rxeOnly = map[string]string{
 	"TestPeerThatStopsHalfWay":  bareCM,
 	"TestPrivateDataNotOurs":    bareCM,
 	"TestTaken":                 bareCM,
+
+	"TestDebianClient":           oneFirst,
+	"TestDebianClientKilled":     oneFirst,
+	"TestDebianClientIsAnswered": oneFirst,
+	"TestRping":                  oneFirst,
+	"TestDeleteAfterPeerDied":    oneFirst,
+	"TestDeleteWhileConnecting":  "a listener that ends while siw connects leaks and warns, whose fault is not established (docs/known-issues.md)",
+	"TestCMTime":                 "of its hundred queue pairs dozens fail with EINVAL on siw, against its own server too",
 
 	"rnr_test.go":                      wantsRNR,
 	"TestRNRTimerLive":                 wantsRNR,

@@ -18,12 +18,11 @@ import (
 func TestEmptyQueueEndsConnection(t *testing.T) { onSIW(t, emptyQueueEndsConnection) }
 
 func emptyQueueEndsConnection(t *testing.T, r *rig) {
-	const fill = 32
+	const fill, rounds, count = 32, 5, 20
 	events := r.listen()
 	r.add(ctl.ReceiverConfig{Depth: u32(fill), Batch: u32(1), Hold: heldFor, Sink: ptr(ctl.SinkVerify)})
-	quiet := r.launch(1, ctl.RunConfig{Rate: ptr(uint64(1)), Batch: u32(1)})
-	r.await("the neighbour's first message", func() bool { return r.receiver().Counters.Messages > 0 })
-	for range 5 {
+	neighbour := r.held(1, count)
+	for range rounds {
 		// With every slot held, the message after the last one is too many.
 		loud := r.launch(1, ctl.RunConfig{})
 		loud.ended(peerLeft)
@@ -35,10 +34,12 @@ func emptyQueueEndsConnection(t *testing.T, r *rig) {
 			t.Errorf("ledger: %+v", *l)
 		}
 	}
-	if conns := r.conns(); len(conns) != 1 || conns[0].State != ctl.ConnStateLive || conns[0].Counters.Empty != 0 {
-		t.Errorf("the neighbour: %+v", conns)
+	r.release()
+	r.sentAll(neighbour)
+	c := r.alone().Counters
+	if c.Accepted != rounds+1 || c.Messages != rounds*fill+count || c.Verified != c.Messages {
+		t.Errorf("counters: %+v", c)
 	}
-	quiet.vanish()
 	r.deleteSoon()
 }
 

@@ -59,15 +59,14 @@ func deleteUnderTraffic(t *testing.T, r *rig) {
 
 // Runs are started and the receiver is deleted when some connections exist,
 // which is anywhere between the first request and the last one established.
-func TestDeleteWhileConnecting(t *testing.T) { onEachDevice(t, deleteWhileConnecting) }
-
-func deleteWhileConnecting(t *testing.T, r *rig) {
+func TestDeleteWhileConnecting(t *testing.T) {
 	const (
 		senders    = 8
 		nobody     = "no one listens at 10.9.0.1:7471"
 		wasDeleted = "10.9.0.1:7471 refused the connection: the receiver was deleted"
 		isClosing  = "10.9.0.1:7471 refused the connection: the receiver is closing"
 	)
+	r := newRig(t)
 	ends := map[string]int{}
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{DrainTimeout: minute})
@@ -112,9 +111,8 @@ func deleteWhileConnecting(t *testing.T, r *rig) {
 }
 
 // In every other round the receiver is deleted without having noticed yet.
-func TestDeleteAfterPeerDied(t *testing.T) { onEachDevice(t, deleteAfterPeerDied) }
-
-func deleteAfterPeerDied(t *testing.T, r *rig) {
+func TestDeleteAfterPeerDied(t *testing.T) {
+	r := newRig(t)
 	for i := range rounds {
 		r.addSmall(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify)})
 		client := r.debianClient()

@@ -15,7 +15,13 @@ const slotBytes = 4096
 // sendSize runs count messages of a size and returns the run, however it ended.
 func (r *rig) sendSize(size uint32, count uint64) ctl.Run {
 	r.t.Helper()
-	id := r.start(ctl.RunConfig{Size: ptr(size), Count: ptr(count)})
+	cfg := ctl.RunConfig{Size: ptr(size), Count: ptr(count)}
+	if r.iwarp && count == 1 {
+		// siw may leave a first message unread until another comes
+		// (docs/known-issues.md).
+		cfg.Count, cfg.Rate, cfg.Batch = ptr(uint64(5)), ptr(uint64(20)), ptr(uint32(1))
+	}
+	id := r.start(cfg)
 	run, err := r.ctl.WaitRun(r.ctx, id)
 	if err != nil {
 		r.t.Fatal(err)

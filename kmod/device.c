@@ -9,7 +9,6 @@
  * come to a device at any time. Where it is there and something else is amiss,
  * it tries less and less often, since a try then costs much.
  */
-#include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "rxpost.h"
@@ -18,13 +17,14 @@
 #define REBIND_INTERVAL	HZ
 #define REBIND_INTERVAL_MAX	(64 * HZ)
 
-/**
- * struct rxpost_device - a device our ib_client knows
- * @going: remove() has begun; nothing new may be bound to it. rxpost_mutex
+/*
+ * What our ib_client knows of a device is which of the two its data points to.
+ * Changed under rxpost_mutex once remove() has begun: nothing new may be bound
+ * then. Nothing is allocated for it: the core takes no notice of an add() that
+ * fails, and the device would be of no use for as long as it is there. Words,
+ * because the core keeps the pointer in an xarray.
  */
-struct rxpost_device {
-	bool going;
-};
+static u32 here, going;
 
 static int add_device(struct ib_device *dev);
 static void remove_device(struct ib_device *dev, void *data);
@@ -55,10 +55,8 @@ static bool stopped;
  */
 bool rxpost_device_usable(struct ib_device *dev)
 {
-	struct rxpost_device *known = ib_get_client_data(dev, &rxpost_client);
-
 	lockdep_assert_held(&rxpost_mutex);
-	return known && !known->going;
+	return ib_get_client_data(dev, &rxpost_client) == &here;
 }
 
 static void rebind_in(unsigned long delay)
@@ -156,11 +154,7 @@ static void rebind_all(struct work_struct *work)
 
 static int add_device(struct ib_device *dev)
 {
-	struct rxpost_device *known = kzalloc(sizeof(*known), GFP_KERNEL);
-
-	if (!known)
-		return -ENOMEM;
-	ib_set_client_data(dev, &rxpost_client, known);
+	ib_set_client_data(dev, &rxpost_client, &here);
 	spin_lock(&rebind_lock);
 	nr_devices++;
 	rebind_afresh(0);
@@ -208,14 +202,13 @@ static void lose_device(struct rxpost_receiver *rcv, const char *name)
  */
 static void remove_device(struct ib_device *dev, void *data)
 {
-	struct rxpost_device *known = data;
 	struct rxpost_receiver *rcv;
 
 	spin_lock(&rebind_lock);
 	nr_devices--;
 	spin_unlock(&rebind_lock);
 	mutex_lock(&rxpost_mutex);
-	known->going = true;
+	ib_set_client_data(dev, &rxpost_client, &going);
 	/* All are told before the first is waited for: they drain together. */
 	list_for_each_entry(rcv, &rxpost_receivers, node) {
 		if (rcv->binding && rcv->binding->dev == dev)
@@ -229,7 +222,6 @@ static void remove_device(struct ib_device *dev, void *data)
 	}
 	ib_set_client_data(dev, &rxpost_client, NULL);
 	mutex_unlock(&rxpost_mutex);
-	kfree(known);
 }
 
 /**

@@ -247,6 +247,12 @@ static void rxps_conn_qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_QP_FATAL:
+		/* siw's word for a TCP connection that is no more */
+		if (rxps_is_iwarp(run->device)) {
+			rxps_conn_closed(run);
+			break;
+		}
+		fallthrough;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		rxps_run_end(run, -EIO, "device %s ended the QP: %s",

@@ -311,6 +311,19 @@ static void rxps_ledger_count(struct rxps_run *run, enum ib_wc_status status)
 	ledger->status[min_t(u32, status, IB_WC_GENERAL_ERR)]++;
 }
 
+/*
+ * The end of TCP, which siw reports to the CM, by flushes, and as an error of
+ * the send that TCP did not take (6.12 siw_qp_sq_process()), in any order.
+ */
+static bool rxps_queue_is_cut_off(const struct rxps_run *run,
+				  const struct ib_wc *wc)
+{
+	return rxps_is_iwarp(run->device) &&
+	       (wc->status == IB_WC_WR_FLUSH_ERR ||
+		(wc->status == IB_WC_LOC_QP_OP_ERR &&
+		 !(wc->wr_id & RXPS_WR_ANSWER)));
+}
+
 /* Says why a connection died, as far as the first error tells it. */
 static void rxps_queue_failed(struct rxps_run *run, const struct ib_wc *wc)
 {
@@ -319,8 +332,7 @@ static void rxps_queue_failed(struct rxps_run *run, const struct ib_wc *wc)
 	const char *status = ib_wc_status_msg(wc->status);
 	const char *text;
 
-	/* With TCP's end siw tells the CM and flushes, in any order. */
-	if (wc->status == IB_WC_WR_FLUSH_ERR && rxps_is_iwarp(run->device)) {
+	if (rxps_queue_is_cut_off(run, wc)) {
 		rxps_conn_closed(run);
 		return;
 	}

@@ -1,0 +1,67 @@
+package e2e
+
+// This file owns modules that find no memory when they are loaded.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// loadOnce loads a module from its file, on this thread.
+func loadOnce(t *testing.T, module string) error {
+	t.Helper()
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(fmt.Sprintf("/lib/modules/%s/updates/%s.ko", unix.ByteSliceToString(uts.Release[:]), module))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return unix.FinitModule(int(f.Fd()), "", 0)
+}
+
+// A module that finds no memory for its beginning is not loaded, or works. Faults
+// are counted below the kernel's call of its init function.
+func TestLoadOutOfMemory(t *testing.T) {
+	for module, step := range map[string]int{"rxpost_recv": 20, "rxpost_send": 4} {
+		t.Run(module, func(t *testing.T) {
+			r := newRig(t)
+			begin, end := functionOf(t, "do_one_initcall")
+			in := newInjection(t, begin, end)
+			rmmod(t, module)
+			works := 0
+			points := r.walk("load "+module, step, func(n int) (bool, error) {
+				return in.own(n, func() error { return loadOnce(t, module) })
+			}, func(n int, err error) {
+				if err != nil && !errors.Is(err, syscall.ENOMEM) {
+					t.Errorf("not an error of memory: %v", err)
+				}
+				if loaded(module) != (err == nil) {
+					t.Errorf("loaded %v, error %v", loaded(module), err)
+				}
+				if err == nil {
+					// Some of them; each takes a while.
+					if works++; works%4 == 1 {
+						r.reconnect()
+						r.works()
+					}
+					rmmod(t, module)
+				}
+				r.atBaseline()
+			})
+			if points == 0 {
+				t.Error("nothing was allocated")
+			}
+			modprobe(t, module)
+			r.reconnect()
+			r.works()
+		})
+	}
+}

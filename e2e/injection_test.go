@@ -1,0 +1,228 @@
+package e2e
+
+// This file owns the kernel's fault injection: memory that is not to be had,
+// for one allocation of a thread, counted below the code of one module alone.
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// neverUsedUp is what the kernel counts down from with every failure; -1, which
+// is without end, it would not count.
+const neverUsedUp = 1 << 30
+
+// injection is the kernel's fault injection, set up. Until a thread's fail-nth
+// says otherwise nothing fails.
+type injection struct {
+	t     *testing.T
+	begun int // failures before
+}
+
+// allocators are those that can be made to fail.
+func allocators() []string {
+	return []string{"/sys/kernel/debug/failslab/", "/sys/kernel/debug/fail_page_alloc/"}
+}
+
+// newInjection prepares faults for whatever is allocated below a range of code.
+// A kernel that was built for it must have them; Debian's have not.
+func newInjection(t *testing.T, begin, end uint64) *injection {
+	t.Helper()
+	if _, err := os.Stat(allocators()[0]); errors.Is(err, fs.ErrNotExist) {
+		if kernel := os.Getenv("RXVM_KERNEL"); kernel != "debug" {
+			t.Skipf("kernel %s is built without fault injection", kernel)
+		}
+	}
+	for _, dir := range allocators() {
+		for name, value := range map[string]any{
+			"probability": 0, "interval": 1, "times": neverUsedUp, "space": 0, "task-filter": "N", "verbose": 0,
+			"ignore-gfp-wait": "N", "stacktrace-depth": 32, "require-start": begin, "require-end": end,
+		} {
+			setKnob(t, dir+name, value)
+		}
+	}
+	setKnob(t, "/sys/kernel/debug/failslab/cache-filter", "N")
+	setKnob(t, "/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N")
+	setKnob(t, "/sys/kernel/debug/fail_page_alloc/min-order", 0)
+	in := &injection{t: t}
+	in.begun = in.failures()
+	t.Cleanup(func() { figure(t, "faults injected", in.failures()-in.begun) })
+	return in
+}
+
+func setKnob(t *testing.T, file string, value any) {
+	t.Helper()
+	if err := os.WriteFile(file, fmt.Appendln(nil, value), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failures is how many allocations were made to fail until now.
+func (in *injection) failures() int {
+	in.t.Helper()
+	n := 0
+	for _, dir := range allocators() {
+		left, err := strconv.Atoi(readLine(in.t, dir+"times"))
+		if err != nil {
+			in.t.Fatal(err)
+		}
+		n += neverUsedUp - left
+	}
+	return n
+}
+
+func readLine(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// below is newInjection for what a module's code allocates, itself and by way of
+// the functions it calls.
+func below(t *testing.T, module string) *injection {
+	t.Helper()
+	begin, end := textOf(t, module)
+	return newInjection(t, begin, end)
+}
+
+// textOf is where the kernel has a module's code. Its area has nothing else in
+// it; with the addresses hidden, which root may undo, both are of no use.
+func textOf(t *testing.T, module string) (begin, end uint64) {
+	t.Helper()
+	const hidden = "/proc/sys/kernel/kptr_restrict"
+	before := readLine(t, hidden)
+	setKnob(t, hidden, 1)
+	defer setKnob(t, hidden, before)
+	text := hexNumber(t, readLine(t, "/sys/module/"+module+"/sections/.text"))
+	areas, err := os.ReadFile("/proc/vmallocinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(areas)) {
+		from, to, _ := strings.Cut(strings.Fields(line)[0], "-")
+		begin, end = hexNumber(t, from), hexNumber(t, to)
+		if begin <= text && text < end {
+			return begin, end
+		}
+	}
+	t.Fatalf("no area has the code of %s at %x", module, text)
+	return 0, 0
+}
+
+// functionOf is where the kernel's own function of that name is.
+func functionOf(t *testing.T, name string) (begin, end uint64) {
+	t.Helper()
+	all, err := os.ReadFile("/proc/kallsyms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var starts []uint64
+	for s := bufio.NewScanner(bytes.NewReader(all)); s.Scan(); {
+		f := strings.Fields(s.Text())
+		at := hexNumber(t, f[0])
+		starts = append(starts, at)
+		if f[2] == name {
+			begin = at
+		}
+	}
+	slices.Sort(starts)
+	i, _ := slices.BinarySearchFunc(starts, begin, func(a, b uint64) int { return cmp.Compare(a, b+1) })
+	if begin == 0 || i == len(starts) {
+		t.Fatalf("the kernel does not say where %s is", name)
+	}
+	return begin, starts[i]
+}
+
+func hexNumber(t *testing.T, s string) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// own does something on this thread with its n-th allocation failing. It returns
+// whether one failed.
+func (in *injection) own(n int, do func() error) (failed bool, err error) {
+	in.t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const nth = "/proc/thread-self/fail-nth"
+	before := in.failures()
+	setKnob(in.t, nth, n)
+	err = do()
+	left := readLine(in.t, nth)
+	setKnob(in.t, nth, 0)
+	failed = in.failures() > before
+	if failed != (left == "0") {
+		in.t.Fatalf("allocation %d: failed %v, but %s are left", n, failed, left)
+	}
+	return failed, err
+}
+
+// others does something with the n-th allocation of each of some threads failing,
+// as far as they still exist.
+func (in *injection) others(n int, threads []uint32, do func() error) (failed bool, err error) {
+	in.t.Helper()
+	before := in.failures()
+	set := func(n int) {
+		for _, tid := range threads {
+			err := os.WriteFile(fmt.Sprintf("/proc/%d/fail-nth", tid), fmt.Appendln(nil, n), 0)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				in.t.Fatal(err)
+			}
+		}
+	}
+	set(n)
+	err = do()
+	set(0)
+	return in.failures() > before, err
+}
+
+// everywhere is others with this thread among them.
+func (in *injection) everywhere(n int, threads []uint32, do func() error) (failed bool, err error) {
+	in.t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return in.others(n, append(threads, uint32(unix.Gettid())), do)
+}
+
+// kworkers are the threads in which work items run, those of the CM among them.
+// What is allocated there for somebody else is not below the module's code.
+func kworkers(t *testing.T) []uint32 {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tids []uint32
+	for _, file := range all {
+		comm, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(comm), "kworker/") {
+			continue // it may have ended
+		}
+		tid, err := strconv.ParseUint(filepath.Base(filepath.Dir(file)), 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tids = append(tids, uint32(tid))
+	}
+	return tids
+}
