@@ -35,7 +35,15 @@ func run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: coverage DIR")
 	}
-	s, err := summarise(ctx, args[0])
+	annotated, err := os.MkdirTemp("", "coverage-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(annotated)
+	if err := annotate(ctx, args[0], annotated); err != nil {
+		return err
+	}
+	s, err := summarise(ctx, annotated, args[0])
 	if err != nil {
 		return err
 	}
@@ -48,15 +56,15 @@ func run(ctx context.Context, args []string) error {
 // kernel's, or a tracer that nobody attached.
 const notBranches = `.*\b(lockdep_assert_\w+|trace_rxpost_\w+|(WARN_ON|BUILD_BUG_ON|BUG_ON)(_ONCE)?)\(.*`
 
-// summarise has gcovr read the counts in dir and write its page beside them.
-func summarise(ctx context.Context, dir string) (summary, error) {
+// summarise has gcovr read what gcov has annotated and write its page into dir.
+func summarise(ctx context.Context, annotated, dir string) (summary, error) {
 	file := filepath.Join(dir, "summary.json")
-	cmd := exec.CommandContext(ctx, "gcovr", "--root", ".",
+	cmd := exec.CommandContext(ctx, "gcovr", "--use-gcov-files", "--root", ".",
 		"--filter", "kmod/", "--exclude", "kmod/(gen|test|uapi)/",
 		"--exclude-branches-by-pattern", notBranches,
 		"--html-title", "rxpost: code that the tests executed",
 		"--html-details", filepath.Join(dir, "index.html"),
-		"--json-summary", file, dir)
+		"--json-summary", file, annotated)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
