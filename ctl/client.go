@@ -133,9 +133,10 @@ func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error)
 	}
 }
 
-// attempts is how often a request is sent that no module has heard: once more
-// finds a module that was loaded again, whose family has another number.
-const attempts = 2
+// attempts is how often a request is sent that no module has heard: a module whose
+// unloading has begun refuses, its family may go between the search for it and the
+// next request, and the third finds it loaded again, under another number.
+const attempts = 3
 
 // unheard reports whether e says that no handler has seen the request. Our
 // handlers explain each refusal; a bare ENOENT is of the kernel's search for the

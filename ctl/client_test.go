@@ -139,10 +139,11 @@ func TestReloaded(t *testing.T) {
 	}{
 		{"loaded again", syscall.ENOENT, 1, false, nil, 2},
 		{"loaded again while it was unloaded", syscall.EPROTONOSUPPORT, 1, false, nil, 2},
-		{"still being unloaded", syscall.EPROTONOSUPPORT, 9, false, ErrNotLoaded, 2},
+		{"gone twice, loaded again", syscall.ENOENT, 2, false, nil, 3},
+		{"still being unloaded", syscall.EPROTONOSUPPORT, 9, false, ErrNotLoaded, 3},
 		{"unloaded", syscall.ENOENT, 9, true, ErrNotLoaded, 1},
 		{"unloaded meanwhile", syscall.EPROTONOSUPPORT, 9, true, ErrNotLoaded, 1},
-		{"no family of ours", syscall.ENOENT, 9, false, syscall.ENOENT, 2},
+		{"no family of ours", syscall.ENOENT, 9, false, syscall.ENOENT, 3},
 		{"another error", syscall.EBUSY, 1, false, syscall.EBUSY, 1},
 	}
 	for _, tt := range tests {
