@@ -65,9 +65,27 @@ func TestHostilePeers(t *testing.T) {
 			h.unharmed()
 		}
 	}
+	h.left()
 	h.polite.stop()
 	h.r.deleteSoon()
 	figure(t, "hostile connections", h.came)
+}
+
+// cmGivesUp is longer than the CM repeats a REP that nobody answers.
+var cmGivesUp = slowed(2 * time.Minute)
+
+// left waits until the CM has given up every stranger whose end could not be
+// known before: none may stay for good.
+func (h *hostile) left() {
+	h.t.Helper()
+	began := time.Now()
+	for conns := h.r.conns(); len(conns) != 1; conns = h.r.conns() {
+		if time.Since(began) > cmGivesUp {
+			h.t.Fatalf("after %v there are still %+v", cmGivesUp, conns)
+		}
+		time.Sleep(50 * time.Millisecond) // an event may be lost, a reading is not
+	}
+	h.t.Logf("the last stranger left after %v", time.Since(began).Round(time.Millisecond))
 }
 
 // unharmed waits until all strangers are gone whose end can be known yet (see

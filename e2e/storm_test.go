@@ -70,11 +70,9 @@ func removals() []removal {
 	}
 }
 
-// It belongs to `make soak`: on 6.1 it found runs that wait in cm_destroy_id() for
-// good, which is not explained yet (docs/known-issues.md).
 func TestStorm(t *testing.T) {
-	if os.Getenv("RXPOST_SOAK") == "" {
-		t.Skip("a storm blows in `make soak` only")
+	if os.Getenv("RXVM_KERNEL") == "6.1" && os.Getenv("RXPOST_SOAK") == "" {
+		t.Skip("FAILS on 6.1: runs stay in cm_destroy_id() for good, unexplained (docs/known-issues.md)")
 	}
 	if runtime.NumCPU() < 2 {
 		t.Fatal("a storm wants two CPUs: rxvm --smp 2")
