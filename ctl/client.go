@@ -129,7 +129,7 @@ func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error)
 		if _, err := c.resolve(r.op, r.family); err != nil {
 			return nil, err
 		}
-		return nil, unloading(e)
+		return nil, fleeting(e)
 	}
 }
 
@@ -145,12 +145,14 @@ func unheard(e *Error) bool {
 	return e.Message == "" && (e.Err == syscall.ENOENT || e.Err == syscall.EPROTONOSUPPORT)
 }
 
-// unloading describes e if it is about a module whose unloading has begun.
-func unloading(e *Error) *Error {
-	if e.Err == syscall.EPROTONOSUPPORT {
-		return &Error{Op: e.Op, Message: "the kernel module is being unloaded", Err: ErrNotLoaded}
+// fleeting describes e, which no handler has seen although the family was there
+// each time before and is there again.
+func fleeting(e *Error) *Error {
+	message := "the kernel module is being unloaded"
+	if e.Err == syscall.ENOENT {
+		message = "the kernel module was unloaded and loaded again each time it was asked; try again"
 	}
-	return e
+	return &Error{Op: e.Op, Message: message, Err: ErrNotLoaded}
 }
 
 // resolve finds a family by name, which loads an installed module unless the

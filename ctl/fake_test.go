@@ -4,6 +4,7 @@
 package ctl
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -140,7 +141,11 @@ func (c *fakeConn) SetReadDeadline(t time.Time) error {
 
 func (c *fakeConn) Receive() ([]genetlink.Message, []netlink.Message, error) {
 	if !c.joined {
-		return c.Conn.Receive()
+		msgs, headers, err := c.Conn.Receive()
+		if oe, ok := errors.AsType[*netlink.OpError](err); ok && !c.kernel.isAbsent() {
+			oe.Message = "as the handler says" // as it does for each refusal
+		}
+		return msgs, headers, err
 	}
 	for {
 		c.mu.Lock()

@@ -18,5 +18,9 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv(strangerVariable); job != "" {
 		os.Exit(beStranger(job))
 	}
+	if err := leaveOut(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }

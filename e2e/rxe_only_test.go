@@ -23,16 +23,17 @@ const (
 )
 
 var rxeOnly = map[string]string{
-	"autoload_test.go":    noTraffic,
-	"cli_test.go":         noTraffic,
-	"completion_test.go":  noTraffic,
-	"contrib_test.go":     noTraffic,
-	"devices_test.go":     noTraffic,
-	"main_test.go":        noTraffic,
-	"malformed_test.go":   noTraffic,
-	"process_test.go":     noTraffic,
-	"rxe_only_test.go":    noTraffic,
-	"send_memory_test.go": noTraffic,
+	"autoload_test.go":     noTraffic,
+	"cli_test.go":          noTraffic,
+	"completion_test.go":   noTraffic,
+	"contrib_test.go":      noTraffic,
+	"devices_test.go":      noTraffic,
+	"instrumented_test.go": noTraffic,
+	"main_test.go":         noTraffic,
+	"malformed_test.go":    noTraffic,
+	"process_test.go":      noTraffic,
+	"rxe_only_test.go":     noTraffic,
+	"send_memory_test.go":  noTraffic,
 
 	"TestAllowListRefused":   noTraffic,
 	"TestNoSuchReceiver":     noTraffic,

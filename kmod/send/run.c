@@ -19,7 +19,8 @@
 #define RXPS_SPIN_NS	(10 * NSEC_PER_USEC)	/* polling on after the last work */
 #define RXPS_TICK_NS	(100 * NSEC_PER_MSEC)	/* longest sleep */
 #define RXPS_SLACK_NS	(10 * NSEC_PER_USEC)	/* timer precision not needed */
-#define RXPS_GRACE_MS	500U	/* for sends in flight when a run is stopped */
+/* How long what is in flight when a run is stopped may make no progress */
+#define RXPS_GRACE_MS	500U
 
 static void rxps_run_set_state(struct rxps_run *run, u32 state)
 {
@@ -197,16 +198,23 @@ static void rxps_run_send(struct rxps_run *run)
 	}
 }
 
-/* Waits for what may still complete and be answered, unless the run is dead. */
-static void rxps_run_settle(struct rxps_run *run, u64 until)
+/*
+ * Waits for what may still complete and be answered, unless the run is dead. A
+ * slow peer gets the time it needs for as long as it makes progress, but never
+ * more than until @until.
+ */
+static void rxps_run_settle(struct rxps_run *run, u64 grace, u64 until)
 {
 	u64 now = ktime_get_ns();
+	u64 give_up = min(now + grace, until);
 
-	while (rxps_run_is_due(run) && now < until && !READ_ONCE(run->dead)) {
+	while (rxps_run_is_due(run) && now < give_up && !READ_ONCE(run->dead)) {
 		rxps_answers_repost(run, now);
-		if (!rxps_queue_poll(run))
+		if (rxps_queue_poll(run))
+			give_up = min(now + grace, until);
+		else
 			rxps_run_sleep(run, &run->dead, now,
-				       min(until, rxps_answers_repost_at(run)));
+				       min(give_up, rxps_answers_repost_at(run)));
 		cond_resched();
 		now = ktime_get_ns();
 	}
@@ -227,19 +235,18 @@ static void rxps_run_flush(struct rxps_run *run, u64 until)
 }
 
 /*
- * Sends in flight get a short grace to complete and be answered, unless the
- * connection is known to be lost; then the QP is put into error and flushes the
- * rest.
+ * Sends in flight may complete and be answered, within half of what the whole
+ * drain may take, unless the connection is known to be lost; then the QP is put
+ * into error and flushes the rest.
  */
 static void rxps_run_drain(struct rxps_run *run)
 {
 	u64 now = ktime_get_ns();
-	u64 until = now + rxps_ms_to_ns(run->cfg.drain_timeout_ms);
-	u32 grace_ms = min(RXPS_GRACE_MS, run->cfg.drain_timeout_ms / 2);
+	u64 all = rxps_ms_to_ns(run->cfg.drain_timeout_ms);
 
-	rxps_run_settle(run, now + rxps_ms_to_ns(grace_ms));
+	rxps_run_settle(run, rxps_ms_to_ns(RXPS_GRACE_MS), now + all / 2);
 	rxps_conn_disconnect(run);
-	rxps_run_flush(run, until);
+	rxps_run_flush(run, now + all);
 }
 
 /*
