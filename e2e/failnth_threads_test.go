@@ -215,14 +215,16 @@ func TestDeletionOutOfMemory(t *testing.T) {
 	r.works()
 }
 
-// listensAgain waits until r0 does, which tries once a second.
+// listensAgain waits until r0 does, which tries once a second. The allocation that
+// fails may be the question's.
 func (r *rig) listensAgain() {
 	r.t.Helper()
 	r.must("listening again", func() error {
-		if rcv := r.receiver(); rcv.State != ctl.ReceiverStateListening {
-			return fmt.Errorf("it is %v", rcv.State)
+		rcv, err := r.ctl.Receiver(r.ctx, "r0")
+		if err == nil && rcv.State != ctl.ReceiverStateListening {
+			err = fmt.Errorf("it is %v", rcv.State)
 		}
-		return nil
+		return err
 	})
 }
 

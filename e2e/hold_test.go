@@ -67,7 +67,7 @@ func TestHoldForATime(t *testing.T) {
 // A receiver whose slots are all held has nothing to wait for when it ends.
 func TestDeleteWithEverySlotHeld(t *testing.T) {
 	r := newRig(t)
-	for i := range 50 {
+	for i := range rounds {
 		sink := []ctl.Sink{ctl.SinkVerify, ctl.SinkEcho}[i%2]
 		tr := r.filled(connsOf(i), sink)
 		ledger := r.deleteSoon()

@@ -19,6 +19,7 @@ const (
 )
 
 var fullSpeedOnly = map[string]string{
+	"TestAllowList":                        wordsOnly,
 	"TestAllowListRefused":                 wordsOnly,
 	"TestSetRefused":                       wordsOnly,
 	"TestNoSuchReceiver":                   wordsOnly,

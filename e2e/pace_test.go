@@ -20,7 +20,8 @@ var (
 	// slack is what emulation and a busy machine may add to a bound of the
 	// modules' own.
 	slack = slowed(10 * time.Second)
-	// How often a race is tried: 50 times on a kernel at full speed.
+	// How often a race is tried: 50 times on a kernel at full speed, and for hours
+	// in a soak.
 	rounds = number("RXPOST_ROUNDS", usualRounds())
 )
 

@@ -33,6 +33,7 @@ type rig struct {
 	ctx      context.Context
 	ctl      *ctl.Client
 	baseline map[string]uint64
+	parked   bool // the device is left for another test
 }
 
 // newRig is newRigOn for rxe.
@@ -41,14 +42,18 @@ func newRig(t *testing.T) *rig {
 	return newRigOn(t, rxe())
 }
 
-// newRigOn loads the modules, makes a netdev with an address and a device on it.
-// When the test ends, its receivers must be gone, the device's RDMA resources must
-// be what they were, and nothing may be mapped or allocated.
+// newRigOn loads the modules, makes a netdev with an address and a device on it, or
+// takes over what a test before has parked (park_test.go). When the test ends, its
+// receivers must be gone, the device's RDMA resources must be what they were, and
+// nothing may be mapped or allocated.
 func newRigOn(t *testing.T, d device) *rig {
 	t.Helper()
 	r := &rig{device: d, t: t}
-	modprobe(t, "rxpost_recv")
-	modprobe(t, "rxpost_send")
+	for _, module := range []string{"rxpost_recv", "rxpost_send"} {
+		if !loaded(module) {
+			modprobe(t, module)
+		}
+	}
 
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(t.Context(), testTime)
@@ -58,8 +63,10 @@ func newRigOn(t *testing.T, d device) *rig {
 		t.Fatal(err)
 	}
 	r.ctl = c
-	r.addNetdev()
-	r.addDevice()
+	if !r.takeOver() {
+		r.addNetdev()
+		r.addDevice()
+	}
 	r.baseline = r.resources()
 	// Runs before the clean-ups above: last in, first out.
 	t.Cleanup(r.finish)
@@ -72,11 +79,24 @@ func (r *rig) addNetdev() {
 	if err := netlink.LinkAdd(link); err != nil {
 		r.t.Fatalf("add %s: %v", netdevName, err)
 	}
+	r.deleteNetdevLast()
+	r.connect(link)
+}
+
+func (r *rig) deleteNetdevLast() {
 	r.t.Cleanup(func() {
-		if err := netlink.LinkDel(link); err != nil {
+		if r.parked {
+			return
+		}
+		if err := netlink.LinkDel(&netlink.Dummy{LinkAttrs: netlink.LinkAttrs{Name: netdevName}}); err != nil {
 			r.t.Errorf("delete %s: %v", netdevName, err)
 		}
 	})
+}
+
+// connect gives the netdev the rig's address.
+func (r *rig) connect(link netlink.Link) {
+	r.t.Helper()
 	addr, err := netlink.ParseAddr(listenAddr.Addr().String() + "/24")
 	if err != nil {
 		r.t.Fatal(err)
@@ -92,11 +112,18 @@ func (r *rig) addNetdev() {
 // addDevice makes the rig's device. A test that deleted it need not make it again.
 func (r *rig) addDevice() {
 	r.t.Helper()
-	name := r.device.name
-	if err := rdma.Host().Add(name, r.device.kind, netdevName); err != nil {
+	if err := rdma.Host().Add(r.device.name, r.device.kind, netdevName); err != nil {
 		r.t.Fatal(err)
 	}
+	r.deleteDeviceLast()
+}
+
+func (r *rig) deleteDeviceLast() {
+	name := r.device.name
 	r.t.Cleanup(func() {
+		if r.parked {
+			return
+		}
 		err := rdma.Host().Delete(name)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.t.Error(err)
@@ -131,12 +158,12 @@ func (r *rig) finish() {
 		r.t.Fatal(err)
 	}
 	defer c.Close()
-	if !loaded("rxpost_recv") {
-		return
+	if loaded("rxpost_recv") {
+		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+		defer cancel()
+		r.leftNothing(ctx, c)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
-	defer cancel()
-	r.leftNothing(ctx, c)
+	r.park()
 }
 
 func (r *rig) leftNothing(ctx context.Context, c *ctl.Client) {

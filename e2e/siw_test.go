@@ -149,7 +149,10 @@ func opcodesOnIWARP(t *testing.T, r *rig) {
 
 // A receiver's device goes, and one of the other kind comes with its address: the
 // receiver takes it, says what it cannot have there, and has it again later.
-func TestDeviceComesBackAsAnother(t *testing.T) { onSIW(t, deviceComesBackAsAnother) }
+func TestDeviceComesBackAsAnother(t *testing.T) {
+	noneParked(t)
+	onSIW(t, deviceComesBackAsAnother)
+}
 
 func deviceComesBackAsAnother(t *testing.T, r *rig) {
 	const timer, again = ctl.Microseconds(1280), "listening on 10.9.0.1:7471 again"
