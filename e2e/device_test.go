@@ -33,7 +33,7 @@ func deviceComesBack(t *testing.T, r *rig) {
 	events := r.listen()
 	count := r.some(500)
 	r.add(r.deep(ctl.ReceiverConfig{Sink: ptr(ctl.SinkVerify), Pollers: u32(2), Depth: u32(64)}))
-	for i := range uint64(5) {
+	for i := range uint64(min(rounds, 5)) {
 		r.send(ctl.RunConfig{Count: ptr(uint64(count))})
 		flow := r.flow(2)
 		r.unplug(events)

@@ -15,6 +15,7 @@ const (
 	wordsOnly = "it is about sentences, programs and JSON: others have the same kernel code"
 	paceOnly  = "it is about a pace, which such a kernel distorts"
 	crowdOnly = "a hundred senders take minutes there; a few take the same code"
+	fuzzed    = "TestFuzz has its kind there"
 	userSpace = "it is about programs and modprobe, not about the modules' code"
 )
 
@@ -49,6 +50,7 @@ var fullSpeedOnly = map[string]string{
 	"TestSystemdUnit":                      userSpace,
 	"TestDevicesComeWhileNamesAreLookedUp": userSpace,
 	"TestListWhileDevicesGo":               userSpace,
+	"TestBrokenRequests":                   fuzzed,
 	"TestCMTime":                           crowdOnly,
 	"TestCrowdIsServedFairly":              crowdOnly,
 	"TestMoreThanMaxConnsAtOnce":           crowdOnly,
