@@ -244,7 +244,7 @@ func TestFuzz(t *testing.T) {
 }
 
 // triesEnough is how many messages of a command have a good one among them.
-const triesEnough = 150
+const triesEnough = 1000
 
 // fuzz lets all of them go on at the same time.
 func (r *rig) fuzz(seed uint64, families []*nlFamily, c bystanders, keep protected) {

@@ -16,6 +16,7 @@ const (
 	paceOnly  = "it is about a pace, which such a kernel distorts"
 	crowdOnly = "a hundred senders take minutes there; a few take the same code"
 	fuzzed    = "TestFuzz has its kind there"
+	oneMinute = "it takes a minute or so there, and others have its code"
 	userSpace = "it is about programs and modprobe, not about the modules' code"
 )
 
@@ -51,6 +52,18 @@ var fullSpeedOnly = map[string]string{
 	"TestDevicesComeWhileNamesAreLookedUp": userSpace,
 	"TestListWhileDevicesGo":               userSpace,
 	"TestBrokenRequests":                   fuzzed,
+	"TestMalformedRequests":                fuzzed,
+	"TestBrokenLists":                      fuzzed,
+	"TestRoundTrip":                        oneMinute,
+	"TestRoundTripAnswersFindReceives":     oneMinute,
+	"TestRoundTripsPaceThemselves":         oneMinute,
+	"TestMonitorThatNeverReads":            oneMinute,
+	"TestSegments":                         oneMinute,
+	"TestReceiveVerified":                  oneMinute,
+	"TestSendReaches":                      oneMinute,
+	"TestTuneBatch":                        paceOnly,
+	"TestBoundsOfSIW":                      wordsOnly,
+	"TestAddRefused":                       wordsOnly,
 	"TestCMTime":                           crowdOnly,
 	"TestCrowdIsServedFairly":              crowdOnly,
 	"TestMoreThanMaxConnsAtOnce":           crowdOnly,
@@ -60,6 +73,7 @@ var fullSpeedOnly = map[string]string{
 	"TestTuneSpin":                         paceOnly,
 	"TestTuneBudget":                       paceOnly,
 	"TestTuneIdle":                         paceOnly,
+	"TestEmptyQueueDelaysAndLosesNothing":  paceOnly,
 	"TestRNRTimerLive":                     paceOnly,
 }
 
