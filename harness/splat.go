@@ -73,7 +73,8 @@ func NewScanner() *Scanner {
 			rule("call trace", `^Call Trace:`),
 		},
 		benign: regexp.MustCompile(`^DMA-API: (preallocated|debugging|debug_dma|dma_debug)`),
-		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: `),
+		// The last two are warn_alloc()'s (mm/page_alloc.c): memory was short, or made so.
+		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: |vmalloc error: size \d+, (failed to|vm_struct) `),
 		end:    regexp.MustCompile(`^---\[ end (trace|Kernel panic)|^ ?</TASK>|^Kernel Offset:`),
 		ruler:  regexp.MustCompile(`^={20,}$`),
 	}

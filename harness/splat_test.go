@@ -107,6 +107,13 @@ func TestScannerIgnores(t *testing.T) {
 [    7.000000]  should_failslab+0x5/0x10
 [    7.000000]  </TASK>
 [    7.000000] rxpost_recv: r0: no memory`},
+		{"no pages", `[    7.000000] rxpost_r0: vmalloc error: size 4096, failed to allocate pages, mode:0xdc2(GFP_KERNEL|__GFP_HIGHMEM|__GFP_ZERO), nodemask=(null)
+[    7.000000] CPU: 0 UID: 0 PID: 151 Comm: rxpost_r0
+[    7.000000] Call Trace:
+[    7.000000]  <TASK>
+[    7.000000]  warn_alloc+0x1b3/0x300
+[    7.000000]  </TASK>
+[    7.000000] Mem-Info:`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
