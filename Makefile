@@ -57,7 +57,9 @@ test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks 
 
 defects: defects-debug defects-kcsan ## That each oracle of the tests catches a planted defect
 
+# The kernel first: building one takes longer than these tests may.
 defects-%: deps build
+	@$(BIN)/rxvm build --kernel $* >/dev/null
 	RXPOST_DEFECTS=$* $(GO) test -count=1 -timeout 20m -run '^TestDefects$$' ./cmd/rxvm
 
 # Hours of it: make soak DURATION=8h SEED=7
