@@ -49,8 +49,10 @@ test-vm: deps build ## Tests of the harness itself, in VMs
 
 e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
 
-# -count=1: Go's test cache does not know that a module changed.
+# -count=1: Go's test cache does not know that a module changed. The kernel first:
+# building one takes longer than go test waits for its tests.
 e2e-%: deps build
+	@$(BIN)/rxvm build --kernel $* >/dev/null
 	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
 test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
