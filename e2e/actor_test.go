@@ -284,7 +284,7 @@ func mayEnd(run ctl.Run) error {
 			return nil
 		}
 	}
-	for _, reason := range []string{noWay, noAnswer} {
+	for _, reason := range []string{noWay, noRoute, noAnswer} {
 		if run.Reason == reason {
 			return nil
 		}
