@@ -243,7 +243,8 @@ func TestFuzz(t *testing.T) {
 	r.reconnect()
 }
 
-// triesEnough is how many messages of a command have a good one among them.
+// triesEnough is how many messages of a command have a good one among them: so many
+// are made in time, unless the kernel is instrumented.
 const triesEnough = 1000
 
 // fuzz lets all of them go on at the same time.
@@ -294,7 +295,7 @@ func (r *rig) fuzz(seed uint64, families []*nlFamily, c bystanders, keep protect
 			for _, n := range all[op.name] {
 				tried += n
 			}
-			if tried >= triesEnough && all[op.name][0] == 0 {
+			if (tried >= triesEnough || !instrumented()) && all[op.name][0] == 0 {
 				t.Errorf("%s was never taken: what is made here is not good enough", op.name)
 			}
 		}

@@ -6,6 +6,7 @@ package e2e
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -89,6 +90,7 @@ func leaveOut() error {
 	for name := range fullSpeedOnly {
 		names = append(names, name)
 	}
+	fmt.Fprintf(os.Stderr, "e2e: %d tests are for kernels at full speed (instrumented_test.go)\n", len(names))
 	return flag.Set("test.skip", "^("+strings.Join(names, "|")+")$")
 }
 
