@@ -61,19 +61,23 @@ const (
 )
 
 func removals() []removal {
-	return []removal{
+	all := []removal{
 		{"device", (*storm).removeDevice, []string{peerLeft, deviceLeft}},
-		{"netdev", (*storm).removeNetdev, []string{peerLeft, deviceLeft, netChanged, noWay, noRoute}},
 		{"receiver's module", func(s *storm) bool { return s.unload("rxpost_recv") }, []string{peerLeft}},
 		{"sender's module", func(s *storm) bool { return s.unload("rxpost_send") }, nil},
 		{"driver", func(s *storm) bool { return s.unload("rdma_rxe") }, []string{peerLeft, deviceLeft}},
 	}
+	// rxe of 6.1 loses the disconnects of several connections whose netdev is
+	// removed, whoever they belong to, and they wait for those for good
+	// (docs/known-issues.md).
+	if os.Getenv("RXVM_KERNEL") != "6.1" {
+		all = append(all, removal{"netdev", (*storm).removeNetdev,
+			[]string{peerLeft, deviceLeft, netChanged, noWay, noRoute}})
+	}
+	return all
 }
 
 func TestStorm(t *testing.T) {
-	if os.Getenv("RXVM_KERNEL") == "6.1" && os.Getenv("RXPOST_SOAK") == "" {
-		t.Skip("FAILS on 6.1, once in eight: runs stay in cm_destroy_id() for good, unexplained (docs/known-issues.md)")
-	}
 	if runtime.NumCPU() < 2 {
 		t.Fatal("a storm wants two CPUs: rxvm --smp 2")
 	}
