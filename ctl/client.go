@@ -110,7 +110,7 @@ func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for attempt := 1; ; attempt++ {
-		f, err := c.resolve(r.op, r.family)
+		f, err := c.resolve(ctx, r.op, r.family)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (c *Client) do(ctx context.Context, r request) ([]genetlink.Message, error)
 		if attempt < attempts {
 			continue
 		}
-		if _, err := c.resolve(r.op, r.family); err != nil {
+		if _, err := c.resolve(ctx, r.op, r.family); err != nil {
 			return nil, err
 		}
 		return nil, fleeting(e)
@@ -157,10 +157,15 @@ func fleeting(e *Error) *Error {
 
 // resolve finds a family by name, which loads an installed module unless the
 // client is passive. c.mu is held.
-func (c *Client) resolve(op, name string) (genetlink.Family, error) {
+func (c *Client) resolve(ctx context.Context, op, name string) (genetlink.Family, error) {
 	if f, ok := c.families[name]; ok {
 		return f, nil
 	}
+	release, err := c.begin(ctx)
+	if err != nil {
+		return genetlink.Family{}, newError(ctx, op, nil, nil, err)
+	}
+	defer release()
 	find := c.conn.GetFamily
 	if c.passive {
 		find = c.listed
@@ -170,7 +175,8 @@ func (c *Client) resolve(op, name string) (genetlink.Family, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return f, notLoaded(op, name)
 	case err != nil:
-		return f, &Error{Op: op, Err: err}
+		c.owed = unanswered(err)
+		return f, newError(ctx, op, nil, nil, err)
 	}
 	c.families[name] = f
 	return f, nil
@@ -191,14 +197,11 @@ func (c *Client) listed(name string) (genetlink.Family, error) {
 
 // exchange sends one message and receives its answer. c.mu is held.
 func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, data []byte) ([]genetlink.Message, error) {
-	release, err := bound(ctx, c.conn, time.Now().Add(replyTimeout))
+	release, err := c.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := c.collect(); err != nil {
-		return nil, err
-	}
 	msg := genetlink.Message{
 		Header: genetlink.Header{Command: r.cmd, Version: f.Version},
 		Data:   data,
@@ -221,6 +224,21 @@ func (c *Client) exchange(ctx context.Context, f genetlink.Family, r request, da
 			return msgs, err
 		}
 	}
+}
+
+// begin bounds what is received from now on, and receives what is not ours. The
+// deadline of the request before has passed, in a client that lives for long. The
+// caller, which holds c.mu, calls release when it is done.
+func (c *Client) begin(ctx context.Context) (release func(), err error) {
+	release, err = bound(ctx, c.conn, time.Now().Add(replyTimeout))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.collect(); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // collect receives what is left of an answer that nobody waited for until its

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mdlayher/genetlink"
@@ -172,6 +173,59 @@ func TestRenumbered(t *testing.T) {
 	if _, err := c.Info(t.Context()); err != nil || c.families[familyName].ID != fakeFamilyID {
 		t.Errorf("error %v, family %+v; want an answer of family %#x", err, c.families[familyName], fakeFamilyID)
 	}
+}
+
+// TestRenumberedAfterDeadline asks for a family long after the last request, whose
+// deadline has passed meanwhile.
+func TestRenumberedAfterDeadline(t *testing.T) {
+	c, _ := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	if _, err := c.Info(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.conn.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	delete(c.families, familyName) // its module was loaded again
+	if _, err := c.Info(t.Context()); err != nil {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestFamilyNobodyWaitedFor gives up the search for a family before its answer has
+// come. The next answer must not be taken for that.
+func TestFamilyNobodyWaitedFor(t *testing.T) {
+	c, _ := newFake(t, answerWith(t, cmdInfoGet, netlink.Request, encodeInfo))
+	late := &lateFamily{transport: c.conn}
+	c.conn = late
+	if _, err := c.Info(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("error %v, want that of a deadline", err)
+	}
+	if info, err := c.Info(t.Context()); err != nil || info.ABI != 1 || late.left != 0 {
+		t.Errorf("the request after it: %+v, %v; %d answers were not received", info, err, late.left)
+	}
+}
+
+// lateFamily does not get the first answer about a family in time.
+type lateFamily struct {
+	transport
+	asked bool
+	left  int // answers that are still to be received
+}
+
+func (l *lateFamily) GetFamily(name string) (genetlink.Family, error) {
+	if !l.asked {
+		l.asked, l.left = true, 1
+		return genetlink.Family{}, &netlink.OpError{Op: "receive", Err: os.ErrDeadlineExceeded}
+	}
+	return l.transport.GetFamily(name)
+}
+
+func (l *lateFamily) Receive() ([]genetlink.Message, []netlink.Message, error) {
+	if l.left > 0 {
+		l.left--
+		return nil, nil, nil
+	}
+	return l.transport.Receive()
 }
 
 // TestPassive never asks for a family by name, which would load its module.

@@ -29,7 +29,7 @@ func (c *Client) DeleteNoWait(ctx context.Context, name string) (id uint32, err 
 func (c *Client) Delete(ctx context.Context, name string) (_ Event, err error) {
 	op := about("wait for the end of receiver", name)
 	// Join before asking: the teardown may be over before the answer is read.
-	sub, err := c.subscribe(op, familyName, groupEvents)
+	sub, err := c.subscribe(ctx, op, familyName, groupEvents)
 	if err != nil {
 		return Event{}, err
 	}

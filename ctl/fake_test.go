@@ -139,6 +139,17 @@ func (c *fakeConn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
+// GetFamily receives, too, and so not after the deadline.
+func (c *fakeConn) GetFamily(name string) (genetlink.Family, error) {
+	c.mu.Lock()
+	deadline := c.deadline
+	c.mu.Unlock()
+	if !deadline.IsZero() && time.Now().After(deadline) {
+		return genetlink.Family{}, &netlink.OpError{Op: "receive", Err: os.ErrDeadlineExceeded}
+	}
+	return c.Conn.GetFamily(name)
+}
+
 func (c *fakeConn) Receive() ([]genetlink.Message, []netlink.Message, error) {
 	if !c.joined {
 		msgs, headers, err := c.Conn.Receive()

@@ -80,7 +80,7 @@ func (r Run) isDone() bool { return r.State == RunStateDone }
 
 // waitRuns waits until each of the runs is where it is waited for.
 func (c *Client) waitRuns(ctx context.Context, op string, ids []uint32, there func(Run) bool) (_ []Run, err error) {
-	sub, err := c.subscribe(op, sendFamilyName, sendGroupEvents)
+	sub, err := c.subscribe(ctx, op, sendFamilyName, sendGroupEvents)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,8 @@ type subscription struct {
 }
 
 // subscribe opens a socket of its own for the events of a family.
-func (c *Client) subscribe(op, family, group string) (*subscription, error) {
-	groups, err := c.groups(op, [][2]string{{family, group}, {ctrlFamilyName, ctrlGroup}})
+func (c *Client) subscribe(ctx context.Context, op, family, group string) (*subscription, error) {
+	groups, err := c.groups(ctx, op, [][2]string{{family, group}, {ctrlFamilyName, ctrlGroup}})
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +61,14 @@ func (c *Client) subscribe(op, family, group string) (*subscription, error) {
 }
 
 // groups finds the numbers of groups, each named with its family.
-func (c *Client) groups(op string, names [][2]string) ([]uint32, error) {
+func (c *Client) groups(ctx context.Context, op string, names [][2]string) ([]uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var ids []uint32
 	for _, name := range names {
 		// Anew: a module that was loaded again has other groups.
 		delete(c.families, name[0])
-		f, err := c.resolve(op, name[0])
+		f, err := c.resolve(ctx, op, name[0])
 		if err != nil {
 			return nil, err
 		}

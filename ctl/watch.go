@@ -18,7 +18,7 @@ type Watcher struct {
 // Watch starts to collect events; what happens after it returned is not missed.
 // The end of ctx ends the watch.
 func (c *Client) Watch(ctx context.Context) (*Watcher, error) {
-	sub, err := c.subscribe("watch events", familyName, groupEvents)
+	sub, err := c.subscribe(ctx, "watch events", familyName, groupEvents)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func addRefusals() []refusal {
 			"rnr-timer (us) 0 is outside 1 to 655360", "rnr-timer-us"},
 		{"depth above the device", ctl.ReceiverConfig{Depth: u32(65536), SlotSize: u32(1)}, syscall.E2BIG,
 			"depth-max 65536 is beyond rxe0's CQs of 32767", "depth"},
-		{"unknown device", ctl.ReceiverConfig{Device: "rxe7"}, syscall.ENODEV, "no RDMA device rxe7; see rxctl link show", "device"},
+		{"unknown device", ctl.ReceiverConfig{Device: "rxe7"}, syscall.EINVAL, "the address belongs to rxe0, not to rxe7", "device"},
 		{"any address", ctl.ReceiverConfig{Addr: at("0.0.0.0:7471")}, syscall.EINVAL,
 			"a receiver listens on one address; give one of an RDMA device", "addr"},
 		{"any IPv6 address", ctl.ReceiverConfig{Addr: at("[::]:7471")}, syscall.EINVAL,

@@ -94,8 +94,12 @@ func TestKernelHasSIW(t *testing.T) {
 }
 
 // paced is a run that the receiver keeps up with, where it must, and with no more
-// under way than is sent in the time that a run gets to end in order.
+// under way than is sent in the time that a run gets to end in order. On a slow
+// kernel a machine that does something else holds it up for seconds.
 func (d device) paced(cfg ctl.RunConfig) ctl.RunConfig {
+	if cfg.DrainTimeout == nil && instrumented() {
+		cfg.DrainTimeout = minute
+	}
 	if !d.iwarp || cfg.RoundTrip {
 		return cfg
 	}

@@ -7,7 +7,9 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,18 +81,25 @@ var fullSpeedOnly = map[string]string{
 }
 
 // leaveOut makes `go test` pass over what is for kernels at full speed, unless
-// tests were asked for by name.
+// tests were asked for by name, and over the tests of other parts.
 func leaveOut() error {
 	flag.Parse()
-	asked := flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != ""
-	if !instrumented() || asked || os.Getenv("RXPOST_SOAK") != "" {
+	if flag.Lookup("test.run").Value.String() != "" || flag.Lookup("test.skip").Value.String() != "" {
 		return nil
 	}
-	names := make([]string, 0, len(fullSpeedOnly))
-	for name := range fullSpeedOnly {
-		names = append(names, name)
+	var leftOut map[string]string
+	if instrumented() && os.Getenv("RXPOST_SOAK") == "" {
+		leftOut = fullSpeedOnly
+		fmt.Fprintf(os.Stderr, "e2e: %d tests are for kernels at full speed (instrumented_test.go)\n", len(leftOut))
 	}
-	fmt.Fprintf(os.Stderr, "e2e: %d tests are for kernels at full speed (instrumented_test.go)\n", len(names))
+	names, err := otherShards(os.Getenv("RXPOST_SHARD"), leftOut)
+	if err != nil {
+		return err
+	}
+	names = slices.AppendSeq(names, maps.Keys(leftOut))
+	if len(names) == 0 {
+		return nil
+	}
 	return flag.Set("test.skip", "^("+strings.Join(names, "|")+")$")
 }
 

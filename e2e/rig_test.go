@@ -218,6 +218,7 @@ func (r *rig) eventually(what string, check func() error) bool {
 		}
 		select {
 		case <-deadline:
+			logStacks(r.t)
 			r.t.Errorf("not in %v: %s: %v", settleTime, what, err)
 			return false
 		case <-tick.C:

@@ -124,7 +124,7 @@ func (c Config) prepare(p *payload, root string, k Kernel, accel Accel) (*plan, 
 			return nil, err
 		}
 	}
-	if pl.spec.Modules, err = c.boot(root); err != nil {
+	if pl.spec.Modules, err = c.boot(root, k); err != nil {
 		return nil, err
 	}
 	return pl, nil
@@ -167,8 +167,9 @@ func (pl *plan) mayWrite(name string) bool {
 	return pl.outputs[name]
 }
 
-// boot lists the modules to load before the command runs.
-func (c Config) boot(root string) ([]string, error) {
+// boot lists the modules to load before the command runs, without optional ones
+// that this kernel does not have, or has built in.
+func (c Config) boot(root string, k Kernel) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "vm", "modules.txt"))
 	if err != nil {
 		return nil, fmt.Errorf("modules: %w", err)
@@ -177,8 +178,15 @@ func (c Config) boot(root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	index, err := moduleIndex(filepath.Join(k.Modules(), "kernel"))
+	if err != nil {
+		return nil, err
+	}
 	var out []string
 	for _, m := range mods {
+		if _, ok := index[m.Name]; !ok && m.Optional {
+			continue
+		}
 		if m.Load || m.RDMA && c.RDMAUserland {
 			out = append(out, m.Name)
 		}

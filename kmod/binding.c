@@ -20,17 +20,6 @@ static void free_binding(struct kref *ref)
 	kfree(container_of(ref, struct rxpost_binding, ref));
 }
 
-static bool device_exists(const char *name)
-{
-	struct ib_device *dev = ib_device_get_by_name(name,
-						      RDMA_DRIVER_UNKNOWN);
-
-	if (!dev)
-		return false;
-	ib_device_put(dev);
-	return true;
-}
-
 /* The address decides the device; one that is named must agree. */
 static int check_name(struct rxpost_binding *b, const struct rxpost_ask *ask)
 {
@@ -208,10 +197,6 @@ int rxpost_binding_create(struct rxpost_receiver *rcv,
 	struct rxpost_binding *b;
 	int ret;
 
-	if (rcv->cfg.device_given && !device_exists(rcv->cfg.device))
-		return rxpost_refuse(ask, -ENODEV, RXPOST_A_RECEIVER_DEVICE,
-				     "no RDMA device %.30s; see rxctl link show",
-				     rcv->cfg.device);
 	b = kzalloc(sizeof(*b), GFP_KERNEL);
 	if (!b)
 		return -ENOMEM;

@@ -19,8 +19,11 @@
 #define RXPS_SPIN_NS	(10 * NSEC_PER_USEC)	/* polling on after the last work */
 #define RXPS_TICK_NS	(100 * NSEC_PER_MSEC)	/* longest sleep */
 #define RXPS_SLACK_NS	(10 * NSEC_PER_USEC)	/* timer precision not needed */
-/* How long what is in flight when a run is stopped may make no progress */
-#define RXPS_GRACE_MS	500U
+/*
+ * What is in flight when a run is stopped may make no progress for this part of
+ * drain_timeout_ms: 500 ms of the default
+ */
+#define RXPS_GRACE_PART	10U
 
 static void rxps_run_set_state(struct rxps_run *run, u32 state)
 {
@@ -243,8 +246,9 @@ static void rxps_run_drain(struct rxps_run *run)
 {
 	u64 now = ktime_get_ns();
 	u64 all = rxps_ms_to_ns(run->cfg.drain_timeout_ms);
+	u64 grace = rxps_ms_to_ns(run->cfg.drain_timeout_ms / RXPS_GRACE_PART);
 
-	rxps_run_settle(run, rxps_ms_to_ns(RXPS_GRACE_MS), now + all / 2);
+	rxps_run_settle(run, grace, now + all / 2);
 	rxps_conn_disconnect(run);
 	rxps_run_flush(run, now + all);
 }
