@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/rxpost/rxpost/ctl"
+	"github.com/rxpost/rxpost/internal/rdma"
 )
 
 // drainLong is how long the deletion of these tests waits for a completion that
@@ -114,7 +115,7 @@ func otherFamilies() []request {
 			return err
 		}},
 		{"RDMA netlink", func() error {
-			_, err := netlink.RdmaResourceList()
+			_, err := rdma.Host().List()
 			return err
 		}},
 	}

@@ -40,7 +40,7 @@ static DECLARE_DELAYED_WORK(rebind_work, rebind_all);
 
 /*
  * Protects what follows. Not rxpost_mutex: the core adds devices with its
- * devices_rwsem held, which looking a device up takes under rxpost_mutex.
+ * devices_rwsem held, and under rxpost_mutex the core is called.
  */
 static DEFINE_SPINLOCK(rebind_lock);
 static u32 nr_devices;		/* that are not going */

@@ -24,19 +24,23 @@ func monitorCommand(env *environment) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return env.withClient(func(c client) error {
-				w, err := c.Watch(cmd.Context())
-				if err != nil {
-					return err
-				}
-				// Straight to stdout: an event that waits in a buffer is late.
-				err = env.printEvents(env.stdout, w)
+				err := env.monitor(cmd.Context(), c)
 				if errors.Is(err, context.Canceled) {
-					err = nil // Ctrl-C is how a monitor ends
+					return nil // Ctrl-C is how a monitor ends, its first request included
 				}
-				return errors.Join(err, w.Close())
+				return err
 			})
 		},
 	}
+}
+
+func (env *environment) monitor(ctx context.Context, c client) error {
+	w, err := c.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	// Straight to stdout: an event that waits in a buffer is late.
+	return errors.Join(env.printEvents(env.stdout, w), w.Close())
 }
 
 // printEvents prints events until there are no more.
