@@ -55,20 +55,7 @@ e2e-%: deps build
 	@$(BIN)/rxvm build --kernel $* >/dev/null
 	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
-# The tests in parts, two VMs at a time: one leaves half of two CPUs idle. The kernel
-# first: building one takes longer than go test waits for its tests.
-SHARDS       := 1 2 3
-DEBUG_SHARDS := $(SHARDS:%=shard-debug-%)
-test-debug: deps build ## The same and more on a kernel that looks for mistakes
-	@$(BIN)/rxvm build --kernel debug >/dev/null
-	@$(MAKE) --no-print-directory -j2 --output-sync=target $(DEBUG_SHARDS) shard-defects-debug
-
-$(DEBUG_SHARDS): shard-debug-%:
-	RXPOST_SHARD=$*/$(words $(SHARDS)) $(GO) test -count=1 -timeout 30m \
-		-exec "$(CURDIR)/$(BIN)/rxvm --kernel debug $(E2E_VM)" ./e2e
-
-shard-defects-debug:
-	RXPOST_DEFECTS=debug $(GO) test -count=1 -timeout 20m -parallel 1 -run '^TestDefects$$' ./cmd/rxvm
+test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
 
 defects: defects-debug defects-kcsan ## That each oracle of the tests catches a planted defect
 
@@ -113,5 +100,5 @@ deps: ## Install what is missing, or say the command that does
 clean: ## Remove what was built here; the cache of kernels stays
 	rm -rf $(BIN)
 
-.PHONY: help demo test test-account test-go fuzz test-vm e2e test-debug $(DEBUG_SHARDS) shard-defects-debug defects soak coverage lint generate kmod kernels build deps clean
+.PHONY: help demo test test-account test-go fuzz test-vm e2e test-debug defects soak coverage lint generate kmod kernels build deps clean
 .DEFAULT_GOAL := help

@@ -4,7 +4,6 @@ package e2e
 // for one allocation of a thread, counted below the code of one module alone.
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -102,52 +101,73 @@ func below(t *testing.T, module string) *injection {
 	return newInjection(t, begin, end)
 }
 
-// textOf is where the kernel has a module's code. Its area has nothing else in
-// it; with the addresses hidden, which root may undo, both are of no use.
-func textOf(t *testing.T, module string) (begin, end uint64) {
+// symbol is one of the kernel's, or of a module's.
+type symbol struct {
+	at           uint64
+	kind         string // as nm has it: t and T are code
+	name, module string
+}
+
+// symbols returns all, in the order of their addresses, which root may see even if
+// they are hidden from others.
+func symbols(t *testing.T) []symbol {
 	t.Helper()
 	const hidden = "/proc/sys/kernel/kptr_restrict"
 	before := readLine(t, hidden)
 	setKnob(t, hidden, 1)
 	defer setKnob(t, hidden, before)
-	text := hexNumber(t, readLine(t, "/sys/module/"+module+"/sections/.text"))
-	areas, err := os.ReadFile("/proc/vmallocinfo")
+	text, err := os.ReadFile("/proc/kallsyms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(areas)) {
-		from, to, _ := strings.Cut(strings.Fields(line)[0], "-")
-		begin, end = hexNumber(t, from), hexNumber(t, to)
-		if begin <= text && text < end {
-			return begin, end
+	var all []symbol
+	for line := range bytes.Lines(text) {
+		f := strings.Fields(string(line))
+		s := symbol{at: hexNumber(t, f[0]), kind: f[1], name: f[2]}
+		if len(f) > 3 {
+			s.module = strings.Trim(f[3], "[]")
 		}
+		all = append(all, s)
 	}
-	t.Fatalf("no area has the code of %s at %x", module, text)
-	return 0, 0
+	slices.SortFunc(all, func(a, b symbol) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// textOf is where the kernel has a module's code: from its first function to
+// whatever comes after its last. Modules may lie side by side (since 6.13).
+func textOf(t *testing.T, module string) (begin, end uint64) {
+	t.Helper()
+	return span(t, symbols(t), "module "+module, func(s symbol) bool {
+		return s.module == module && strings.EqualFold(s.kind, "t")
+	})
 }
 
 // functionOf is where the kernel's own function of that name is.
 func functionOf(t *testing.T, name string) (begin, end uint64) {
 	t.Helper()
-	all, err := os.ReadFile("/proc/kallsyms")
-	if err != nil {
-		t.Fatal(err)
+	return span(t, symbols(t), name, func(s symbol) bool { return s.module == "" && s.name == name })
+}
+
+// span is from the first symbol that is wanted to the one after the last.
+func span(t *testing.T, all []symbol, what string, wanted func(symbol) bool) (begin, end uint64) {
+	t.Helper()
+	first := slices.IndexFunc(all, wanted)
+	if first < 0 || all[first].at == 0 {
+		t.Fatalf("the kernel does not say where %s is", what)
 	}
-	var starts []uint64
-	for s := bufio.NewScanner(bytes.NewReader(all)); s.Scan(); {
-		f := strings.Fields(s.Text())
-		at := hexNumber(t, f[0])
-		starts = append(starts, at)
-		if f[2] == name {
-			begin = at
+	last := first
+	for i := first; i < len(all); i++ {
+		if wanted(all[i]) {
+			last = i
 		}
 	}
-	slices.Sort(starts)
-	i, _ := slices.BinarySearchFunc(starts, begin, func(a, b uint64) int { return cmp.Compare(a, b+1) })
-	if begin == 0 || i == len(starts) {
-		t.Fatalf("the kernel does not say where %s is", name)
+	for _, s := range all[last:] {
+		if s.at > all[last].at {
+			return all[first].at, s.at
+		}
 	}
-	return begin, starts[i]
+	t.Fatalf("nothing comes after %s", what)
+	return 0, 0
 }
 
 func hexNumber(t *testing.T, s string) uint64 {

@@ -6,6 +6,10 @@ package e2e
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -25,7 +29,6 @@ var rxeOnly = map[string]string{
 	"contrib_test.go":      noTraffic,
 	"devices_test.go":      noTraffic,
 	"instrumented_test.go": noTraffic,
-	"list_test.go":         noTraffic,
 	"main_test.go":         noTraffic,
 	"malformed_test.go":    noTraffic,
 	"process_test.go":      noTraffic,
@@ -103,6 +106,28 @@ var rxeOnly = map[string]string{
 	"send_reach_test.go":       "its server is Debian's, on rxe; what is reached has its own device",
 	"TestRunFindsNobody":       "siw's rdma_connect() waits for TCP as long as TCP does, two minutes for an address of nobody's",
 	"TestRoundTripFindsNobody": "siw's rdma_connect() waits for TCP as long as TCP does, two minutes for an address of nobody's",
+}
+
+// tests returns the tests of this package by name, with their files.
+func tests(t *testing.T) map[*ast.FuncDecl]string {
+	t.Helper()
+	names, err := filepath.Glob("*_test.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("the package's files: %v, %v", names, err)
+	}
+	found := map[*ast.FuncDecl]string{}
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				found[f] = name
+			}
+		}
+	}
+	return found
 }
 
 // choosesDevices says whether a test hands its body to one of the devices' own
