@@ -155,7 +155,9 @@ func (s *storm) remove(what removal) {
 		round(listening), round(flowing), round(gone), round(ended), round(time.Since(began)))
 }
 
-// steady waits until r0 listens, and makes it if it went with its module.
+// steady waits until r0 listens and nobody is left of the runs before, whose
+// connections would be taken for those of the next. It makes r0 if that went with
+// its module.
 func (s *storm) steady() {
 	s.r.t.Helper()
 	cfg := ctl.ReceiverConfig{Name: "r0", Addr: listenAddr, Depth: u32(smallDepth), SlotSize: u32(smallSlot),
@@ -165,8 +167,8 @@ func (s *storm) steady() {
 		if errors.Is(err, os.ErrNotExist) {
 			rcv, err = s.r.ctl.Add(s.r.ctx, cfg)
 		}
-		if err == nil && rcv.State != ctl.ReceiverStateListening {
-			err = fmt.Errorf("it is %v", rcv.State)
+		if err == nil && (rcv.State != ctl.ReceiverStateListening || rcv.Conns != 0) {
+			err = fmt.Errorf("it is %v, with %d connections", rcv.State, rcv.Conns)
 		}
 		return err
 	})
