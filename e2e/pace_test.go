@@ -20,8 +20,8 @@ var (
 	// slack is what emulation and a busy machine may add to a bound of the
 	// modules' own.
 	slack = slowed(10 * time.Second)
-	// How often a race is tried: 50 times on a kernel at full speed, twice on one
-	// that is not, and for hours in a soak.
+	// How often a race is tried: 50 times on a kernel at full speed, and for hours
+	// in a soak.
 	rounds = number("RXPOST_ROUNDS", usualRounds())
 )
 
@@ -42,7 +42,7 @@ func slowed(d time.Duration) time.Duration {
 
 func usualRounds() int {
 	if instrumented() {
-		return 2
+		return 4
 	}
 	return 50
 }

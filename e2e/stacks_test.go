@@ -11,13 +11,9 @@ import (
 )
 
 // logStacks logs the kernel stacks of both modules' threads, and of all others that
-// stand in the RDMA stack. What runs instead of waiting, a softirq among it, the
-// kernel log shows for each CPU.
+// stand in the RDMA stack.
 func logStacks(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile("/proc/sysrq-trigger", []byte("l"), 0); err != nil {
-		t.Error(err)
-	}
 	dirs, err := filepath.Glob("/proc/[0-9]*/task/[0-9]*")
 	if err != nil {
 		t.Fatal(err)

@@ -104,6 +104,13 @@ func TestChainList(t *testing.T) {
 	}
 }
 
+// Ctrl-C is how a monitor ends, while it asks for its group, too.
+func TestMonitorInterruptedAtOnce(t *testing.T) {
+	err := &ctl.Error{Op: "watch events", Err: context.Canceled}
+	r := rxctl(t.Context(), &fakeClient{err: err}, "monitor")
+	r.want(t, exitDone)
+}
+
 func TestStatsWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 43*time.Second)

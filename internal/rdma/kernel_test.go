@@ -22,6 +22,7 @@ func TestParseResources(t *testing.T) {
 				ae.Uint64(entryMax, 1000)
 				ae.String(nl.RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, kind)
 				ae.Uint64(nl.RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, uint64(i+1))
+				ae.Uint64(entryMax, 1000)
 				return nil
 			})
 		}
