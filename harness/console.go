@@ -5,6 +5,7 @@ package harness
 import (
 	"bufio"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -58,4 +59,11 @@ func (c *console) splats() []Splat {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Splat(nil), c.scanner.Splats()...)
+}
+
+// known returns the kernel's own faults, each with how often it was seen.
+func (c *console) known() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.scanner.Known())
 }

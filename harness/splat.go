@@ -36,10 +36,11 @@ type Scanner struct {
 	ruler  *regexp.Regexp // what ends a report that goes on behind its trace
 
 	splats   []Splat
-	open     bool     // the last splat still takes lines
-	cut      bool     // "cut here" was the beginning of something
-	text     []string // the lines since then
-	innocent bool     // inside the trace of a traced message
+	known    map[string]int // how often the kernel's own faults were seen
+	open     bool           // the last splat still takes lines
+	cut      bool           // "cut here" was the beginning of something
+	text     []string       // the lines since then
+	innocent bool           // inside the trace of a traced message
 }
 
 // NewScanner returns a Scanner for one console. Rules match at the start of a
@@ -72,9 +73,10 @@ func NewScanner() *Scanner {
 			rule("WARNING", `^WARNING: `),
 			rule("call trace", `^Call Trace:`),
 		},
+		known:  map[string]int{},
 		benign: regexp.MustCompile(`^DMA-API: (preallocated|debugging|debug_dma|dma_debug)`),
 		// The last two are warn_alloc()'s (mm/page_alloc.c): memory was short, or made so.
-		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: |vmalloc error: size \d+, (failed to|vm_struct) `),
+		traced: regexp.MustCompile(`^FAULT_INJECTION: forcing a failure|^sysrq: |page allocation failure: |vmalloc error: size \d+, (align 0x[0-9a-f]+, )?(failed to|vm_struct) `),
 		end:    regexp.MustCompile(`^---\[ end (trace|Kernel panic)|^ ?</TASK>|^Kernel Offset:`),
 		ruler:  regexp.MustCompile(`^={20,}$`),
 	}
@@ -132,12 +134,25 @@ func (s *Scanner) keep(msg string) {
 func (s *Scanner) extend(msg string) bool {
 	last := &s.splats[len(s.splats)-1]
 	if strings.HasPrefix(msg, cutHere) || len(last.Lines) == maxSplatLines {
-		s.open = false
+		s.close()
 		return false
 	}
 	last.Lines = append(last.Lines, msg)
-	s.open = !s.endOf(last.Rule).MatchString(msg)
+	if s.endOf(last.Rule).MatchString(msg) {
+		s.close()
+	}
 	return true
+}
+
+// close ends the open splat. The kernel's own faults are only counted, so that
+// many of them leave room for ours.
+func (s *Scanner) close() {
+	s.open = false
+	last := len(s.splats) - 1
+	if name := s.splats[last].known(); name != "" {
+		s.known[name]++
+		s.splats = s.splats[:last]
+	}
 }
 
 // endOf is the last line of a rule's reports. KASAN tells behind the trace who
@@ -149,5 +164,8 @@ func (s *Scanner) endOf(rule string) *regexp.Regexp {
 	return s.end
 }
 
-// Splats returns what was found so far.
+// Splats returns what was found so far, without the kernel's own faults.
 func (s *Scanner) Splats() []Splat { return s.splats }
+
+// Known returns how often each of the kernel's own faults was seen.
+func (s *Scanner) Known() map[string]int { return s.known }

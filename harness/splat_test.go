@@ -114,6 +114,11 @@ func TestScannerIgnores(t *testing.T) {
 [    7.000000]  warn_alloc+0x1b3/0x300
 [    7.000000]  </TASK>
 [    7.000000] Mem-Info:`},
+		{"no room in 7.3", `[    7.000000] rxps/w_0: vmalloc error: size 12288, align 0x4000, vm_struct allocation failed, mode:0xdc2(GFP_KERNEL|__GFP_HIGHMEM|__GFP_ZERO), nodemask=(null)
+[    7.000000] Call Trace:
+[    7.000000]  <TASK>
+[    7.000000]  warn_alloc+0xee/0x110
+[    7.000000]  </TASK>`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -109,7 +109,11 @@ func runVM(ctx context.Context, m machine, initrd *os.File, pl *plan, c Config) 
 	if ctx.Err() != nil {
 		return wire.Status{}, ctx.Err()
 	}
-	return v.verdict(st, err)
+	status, err := v.verdict(st, err)
+	for name, n := range v.console.known() {
+		fmt.Fprintf(c.Stderr, "rxvm: the kernel's own fault, docs/known-issues.md: %s (seen: %d)\n", name, n)
+	}
+	return status, err
 }
 
 // verdict weighs the console against how the run ended. A splat explains a

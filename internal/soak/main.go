@@ -55,7 +55,7 @@ func soak(ctx context.Context, o options) error {
 	for _, p := range todo {
 		shares += p.share
 	}
-	total := newResult()
+	total := totals{}
 	began := time.Now()
 	for _, p := range todo {
 		end := time.Now().Add(o.duration * time.Duration(p.share) / time.Duration(shares))
@@ -65,7 +65,7 @@ func soak(ctx context.Context, o options) error {
 				return err
 			}
 			fmt.Printf("%s, seed %d: %s\n", p.name, o.seed+n, r.summary())
-			total.add(r)
+			total.add(p.kernel, r)
 		}
 	}
 	text := table(total, o.seed, time.Since(began))
@@ -79,7 +79,7 @@ func soak(ctx context.Context, o options) error {
 		return fmt.Errorf("interrupted after %v", time.Since(began).Round(time.Second))
 	}
 	if n := total.failures(); n > 0 {
-		return fmt.Errorf("%d of %d runs failed; their output is in %s", n, total.runs, o.logs)
+		return fmt.Errorf("%d of %d runs failed; their output is in %s", n, total.runs(), o.logs)
 	}
 	return nil
 }

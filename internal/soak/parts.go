@@ -35,17 +35,29 @@ const (
 // runLimit is far beyond what a run may take.
 const runLimit = 40 * time.Minute
 
+// allParts are the kernels that look for mistakes, and a stock one for numbers:
+// what is rare may want many tries, and a kernel that watches every access makes
+// a fifth of them.
 func allParts() []part {
 	return []part{
-		{name: "teardown", kernel: "debug", share: 5,
+		{name: "teardown", kernel: "debug", share: 6,
 			tests: "^Test(Delete.*|DeviceRemovedUnderTraffic|Unload.*UnderTraffic|Teardown.*)$"},
-		{name: "fail-nth", kernel: "debug", share: 2, tests: "OutOfMemory$|^TestPollersAllocateNothing$|^TestEach(FailureOfAConnection|CQFails|PostRefused)$"},
-		{name: "storm", kernel: "debug", share: 4, tests: "^TestStorm", dice: true},
-		{name: "netlink fuzzing", kernel: "debug", share: 4, tests: "^TestFuzz", dice: true},
-		{name: "hostile peers", kernel: "debug", share: 3, tests: "^TestHostile", dice: true},
-		{name: "data races", kernel: "kcsan", share: 2, tests: "^TestStorm", dice: true},
+		{name: "fail-nth", kernel: "debug", share: 6, tests: "OutOfMemory$|^TestPollersAllocateNothing$|^TestEach(FailureOfAConnection|CQFails|PostRefused)$"},
+		{name: "storm", kernel: "debug", share: 8, tests: stormTests, dice: true},
+		{name: "netlink fuzzing", kernel: "debug", share: 6, tests: fuzzTests, dice: true},
+		{name: "hostile peers", kernel: "debug", share: 4, tests: hostileTests, dice: true},
+		{name: "storms", kernel: "6.12", share: 6, tests: stormTests, dice: true},
+		{name: "many messages", kernel: "6.12", share: 16, tests: fuzzTests, dice: true},
+		{name: "many peers", kernel: "6.12", share: 4, tests: hostileTests, dice: true},
+		{name: "data races", kernel: "kcsan", share: 4, tests: stormTests, dice: true},
 	}
 }
+
+const (
+	stormTests   = "^TestStorm"
+	fuzzTests    = "^TestFuzz"
+	hostileTests = "^TestHostile"
+)
 
 // parts returns the part called only, or all.
 func parts(only string) ([]part, error) {

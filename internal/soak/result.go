@@ -29,6 +29,7 @@ var (
 	figureLine = regexp.MustCompile(`\bfigure: (.+): (\d+)$`)
 	failLine   = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
 	splatLine  = regexp.MustCompile(`^--- ([a-zA-Z][a-zA-Z -]*)$`) // as rxvm names a splat's rule
+	knownLine  = regexp.MustCompile(`^rxvm: the kernel's own fault, .*\(seen: (\d+)\)$`)
 	ledgerLine = regexp.MustCompile(`\bledger: (posted|outstanding) `)
 )
 
@@ -51,6 +52,10 @@ func (r *result) line(line string) {
 		var n uint64
 		fmt.Sscan(m[2], &n)
 		r.figures[m[1]] += n
+	} else if m := knownLine.FindStringSubmatch(line); m != nil {
+		var n uint64
+		fmt.Sscan(m[1], &n)
+		r.figures["the kernel's own faults, known-issues.md"] += n
 	} else if m := failLine.FindStringSubmatch(line); m != nil {
 		r.found = append(r.found, m[1]+" failed")
 	} else if m := splatLine.FindStringSubmatch(line); m != nil {
@@ -78,6 +83,41 @@ func (r *result) end(err error, log string) {
 
 // failures is in how many places something was found.
 func (r *result) failures() int { return len(r.found) }
+
+// totals are the sums of the runs on each kernel.
+type totals map[string]*result
+
+func (t totals) add(kernel string, r *result) {
+	if t[kernel] == nil {
+		t[kernel] = newResult()
+	}
+	t[kernel].add(r)
+}
+
+// kernels are those that something ran on, in the order of their names.
+func (t totals) kernels() []string { return slices.Sorted(maps.Keys(t)) }
+
+func (t totals) sum(of func(*result) int) int {
+	n := 0
+	for _, r := range t {
+		n += of(r)
+	}
+	return n
+}
+
+func (t totals) runs() int     { return t.sum(func(r *result) int { return r.runs }) }
+func (t totals) failures() int { return t.sum((*result).failures) }
+
+// figures are the names of all that was counted.
+func (t totals) figures() []string {
+	names := map[string]bool{}
+	for _, r := range t {
+		for name := range r.figures {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
 
 func (r *result) add(o *result) {
 	r.runs += o.runs

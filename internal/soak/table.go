@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
@@ -19,20 +17,45 @@ const (
 	tableEnd   = "<!-- make soak: end -->"
 )
 
-// table renders the result as Markdown.
-func table(r *result, seed uint64, took time.Duration) string {
+// table renders what was done and found as Markdown, a column for each kernel.
+func table(t totals, seed uint64, took time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`make soak SEED=%d`: %d runs in %v.\n\n", seed, r.runs, took.Round(time.Second))
-	b.WriteString("| What | How often |\n|---|---:|\n")
-	for _, name := range slices.Sorted(maps.Keys(r.figures)) {
-		fmt.Fprintf(&b, "| %s | %d |\n", name, r.figures[name])
+	fmt.Fprintf(&b, "`make soak SEED=%d`: %d runs in %v.\n\n", seed, t.runs(), took.Round(time.Second))
+	kernels := t.kernels()
+	row := func(name string, of func(kernel string) string) {
+		fmt.Fprintf(&b, "| %s |", name)
+		for _, k := range kernels {
+			fmt.Fprintf(&b, " %s |", of(k))
+		}
+		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\n| Found | |\n|---|---:|\n| leaks | %d |\n| splats | %d |\n| unbalanced ledgers | %d |\n| runs that failed in any way | %d |\n",
-		r.leaks, r.splats, r.ledgers, r.failures())
-	for _, f := range r.found {
-		fmt.Fprintf(&b, "\n- %s", f)
+	row("Done on kernel", func(k string) string { return k })
+	b.WriteString("|---|" + strings.Repeat("---:|", len(kernels)) + "\n")
+	for _, name := range t.figures() {
+		row(name, func(k string) string {
+			if n, ok := t[k].figures[name]; ok {
+				return fmt.Sprint(n)
+			}
+			return ""
+		})
 	}
-	if len(r.found) > 0 {
+	for _, what := range []struct {
+		name string
+		of   func(*result) int
+	}{
+		{"**found:** leaks", func(r *result) int { return r.leaks }},
+		{"splats", func(r *result) int { return r.splats }},
+		{"unbalanced ledgers", func(r *result) int { return r.ledgers }},
+		{"failures of any kind", (*result).failures},
+	} {
+		row(what.name, func(k string) string { return fmt.Sprint(what.of(t[k])) })
+	}
+	for _, k := range kernels {
+		for _, f := range t[k].found {
+			fmt.Fprintf(&b, "\n- %s: %s", k, f)
+		}
+	}
+	if t.failures() > 0 {
 		b.WriteString("\n")
 	}
 	return b.String()

@@ -1,0 +1,99 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Reports as kernels printed them, without lines that nobody looks at.
+const (
+	freed612 = `WARNING: CPU: 1 PID: 12 at drivers/infiniband/sw/rxe/rxe_task.c:38 __reserve_if_idle+0x14d/0x1a0 [rdma_rxe]
+Workqueue: rxe_wq do_work [rdma_rxe]
+RIP: 0010:__reserve_if_idle+0x14d/0x1a0 [rdma_rxe]
+Call Trace:
+ <TASK>
+ rxe_sched_task+0x9f/0xf0 [rdma_rxe]
+ rxe_rcv+0x824/0x18a0 [rdma_rxe]
+ ? check_keys+0x380/0x380 [rdma_rxe]
+ rxe_xmit_packet+0x3b8/0xaa0 [rdma_rxe]
+ rxe_requester+0x1606/0x51e0 [rdma_rxe]
+ ? rxe_requester+0x51e0/0x51e0 [rdma_rxe]
+ rxe_sender+0x13/0x40 [rdma_rxe]
+ do_task+0x151/0x490 [rdma_rxe]
+ process_one_work+0x850/0x17f0
+ </TASK>
+`
+	freedKASAN = `BUG: KASAN: slab-use-after-free in __lock_acquire+0x4f1b/0x62d0
+Read of size 8 at addr ffff888108c96740 by task kworker/u8:0/12
+Call Trace:
+ <TASK>
+ dump_stack_lvl+0x66/0x90
+ print_report+0xc4/0x600
+ kasan_report+0xfe/0x130
+ __lock_acquire+0x4f1b/0x62d0
+ lock_acquire+0x1b6/0x500
+ _raw_spin_lock_irqsave+0x42/0x60
+ rxe_sched_task+0x4d/0xf0 [rdma_rxe]
+ rxe_rcv+0x824/0x18a0 [rdma_rxe]
+ rxe_xmit_packet+0x3b8/0xaa0 [rdma_rxe]
+ rxe_requester+0x1606/0x51e0 [rdma_rxe]
+ rxe_sender+0x13/0x40 [rdma_rxe]
+ do_task+0x151/0x490 [rdma_rxe]
+ process_one_work+0x850/0x17f0
+ </TASK>
+
+Freed by task 75:
+ kfree+0x131/0x3e0
+==================================================================
+`
+	freed73 = `WARNING: drivers/infiniband/sw/rxe/rxe_task.c:249 at rxe_sched_task+0x9c/0xb0 [rdma_rxe], CPU#0: kworker/u9:1/28
+Workqueue: rxe_wq do_work [rdma_rxe]
+RIP: 0010:rxe_sched_task+0x9c/0xb0 [rdma_rxe]
+Call Trace:
+ <TASK>
+ rxe_xmit_packet+0x172/0x2f0 [rdma_rxe]
+ rxe_requester+0x5df/0xec0 [rdma_rxe]
+ ? rxe_completer+0x68f/0xc50 [rdma_rxe]
+ rxe_sender+0x13/0x40 [rdma_rxe]
+ do_work+0x65/0x160 [rdma_rxe]
+ process_one_work+0x197/0x3a0
+ </TASK>
+`
+)
+
+// The kernel's own faults are counted and are no splats; what differs from them
+// in one function of the trace, or in what is complained about, is one.
+func TestKnownFaults(t *testing.T) {
+	const rxe = "rxe schedules the task of a queue pair that is freed"
+	for _, tt := range []struct {
+		name, text string
+		want       map[string]int
+		splats     int
+	}{
+		{"6.12, a warning", freed612, map[string]int{rxe: 1}, 0},
+		{"6.12, KASAN", freedKASAN, map[string]int{rxe: 1}, 0},
+		{"7.3, a warning", freed73, map[string]int{rxe: 1}, 0},
+		{"many", strings.Repeat(freed73, 2*maxSplats), map[string]int{rxe: 2 * maxSplats}, 0},
+		{"and another", freed73 + "BUG: ours\n", map[string]int{rxe: 1}, 1},
+		{"ours in its trace", strings.ReplaceAll(freed612, " rxe_requester+", " rxpost_post+0x1/0x2\n rxe_requester+"), map[string]int{}, 1},
+		{"from elsewhere", strings.ReplaceAll(freed73, " rxe_xmit_packet+", " rxe_post_recv+"), map[string]int{}, 1},
+		{"only perhaps there", strings.ReplaceAll(freed612, " rxe_sched_task+", " ? rxe_sched_task+"), map[string]int{}, 1},
+		{"another complaint", strings.ReplaceAll(freedKASAN, "slab-use-after-free", "slab-out-of-bounds"), map[string]int{}, 1},
+		{"without a trace", "WARNING: CPU: 1 PID: 12 at drivers/infiniband/sw/rxe/rxe_task.c:38 __reserve_if_idle+0x14d/0x1a0 [rdma_rxe]\n", map[string]int{}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := NewScanner()
+			for line := range strings.Lines(tt.text) {
+				s.Line(line)
+			}
+			if diff := cmp.Diff(tt.want, s.Known()); diff != "" {
+				t.Errorf("known (-want +got):\n%s", diff)
+			}
+			if n := len(s.Splats()); n != tt.splats {
+				t.Errorf("%d splats, want %d", n, tt.splats)
+			}
+		})
+	}
+}
