@@ -48,6 +48,21 @@ Freed by task 75:
  kfree+0x131/0x3e0
 ==================================================================
 `
+	race = `BUG: KCSAN: data-race in process_one_work / process_one_work
+
+read to 0xff11000000b34ed0 of 8 bytes by task 85 on cpu 1:
+ process_one_work+0x39f/0x780
+ worker_thread+0x2d5/0x530
+
+write to 0xff11000000b34ed0 of 8 bytes by task 32 on cpu 0:
+ process_one_work+0x3b3/0x780
+ worker_thread+0x2d5/0x530
+
+Reported by Kernel Concurrency Sanitizer on:
+CPU: 0 UID: 0 PID: 32 Comm: kworker/u8:4 Tainted: G           O       6.12.117-kcsan #1
+Workqueue: rxe_wq do_work [rdma_rxe]
+==================================================================
+`
 	freed73 = `WARNING: drivers/infiniband/sw/rxe/rxe_task.c:249 at rxe_sched_task+0x9c/0xb0 [rdma_rxe], CPU#0: kworker/u9:1/28
 Workqueue: rxe_wq do_work [rdma_rxe]
 RIP: 0010:rxe_sched_task+0x9c/0xb0 [rdma_rxe]
@@ -75,6 +90,10 @@ func TestKnownFaults(t *testing.T) {
 		{"6.12, a warning", freed612, map[string]int{rxe: 1}, 0},
 		{"6.12, KASAN", freedKASAN, map[string]int{rxe: 1}, 0},
 		{"7.3, a warning", freed73, map[string]int{rxe: 1}, 0},
+		{"a race of the kernel", race, map[string]int{"data races of the kernel's own code": 1}, 0},
+		{"our part in a race", strings.Replace(race, "\n\nwrite to", "\n accept_conn+0x1/0x2 [rxpost_recv]\n\nwrite to", 1), map[string]int{}, 1},
+		{"the other side is ours", strings.Replace(race, "\n\nReported", "\n rxps_work+0x1/0x2 [rxpost_send]\n\nReported", 1), map[string]int{}, 1},
+		{"a race that is asserted", strings.Replace(race, "data-race", "assert: race", 1), map[string]int{}, 1},
 		{"many", strings.Repeat(freed73, 2*maxSplats), map[string]int{rxe: 2 * maxSplats}, 0},
 		{"and another", freed73 + "BUG: ours\n", map[string]int{rxe: 1}, 1},
 		{"ours in its trace", strings.ReplaceAll(freed612, " rxe_requester+", " rxpost_post+0x1/0x2\n rxe_requester+"), map[string]int{}, 1},
