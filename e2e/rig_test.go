@@ -274,6 +274,24 @@ func (r *rig) start(cfg ctl.RunConfig) uint32 {
 	return id
 }
 
+// startLive starts a run and lets it send once its connection is live: before,
+// siw may leave a message alone unread (docs/known-issues.md), and the CM lets a
+// peer write.
+func (r *rig) startLive(cfg ctl.RunConfig) uint32 {
+	r.t.Helper()
+	live := func() int {
+		return countIf(r.conns(), func(c ctl.Conn) bool { return c.State == ctl.ConnStateLive })
+	}
+	before := live()
+	cfg.Hold = true
+	id := r.start(cfg)
+	r.await("the connection is live", func() bool { return live() == before+1 })
+	if err := r.ctl.ReleaseRuns(r.ctx); err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
 // send sends Count messages and fails the test unless all were completed.
 func (r *rig) send(cfg ctl.RunConfig) ctl.Run {
 	r.t.Helper()

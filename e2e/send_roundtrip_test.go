@@ -34,7 +34,7 @@ func roundTrip(t *testing.T, d device) {
 			r := newRigOn(t, d)
 			r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 			tt.RoundTrip, tt.Count = true, ptr(uint64(count))
-			run, err := r.ctl.WaitRun(r.ctx, r.start(tt))
+			run, err := r.ctl.WaitRun(r.ctx, r.startLive(tt))
 			if err != nil || run.Err() != nil || run.Completed != count {
 				t.Errorf("sent %d of %d: %v", run.Completed, count, errors.Join(err, run.Err()))
 			}

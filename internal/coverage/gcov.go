@@ -14,8 +14,10 @@ import (
 	"strings"
 )
 
-// ours is how names of the modules' own sources begin in the notes. Those of the
-// kernel's headers are relative to a tree that is not there.
+// ours is how names of the modules' own sources begin. Before 6.13 the notes have
+// them so; since then make goes into the modules' folder, and the names are
+// relative to that. Those of the kernel's headers are absolute, or relative to a
+// tree that is not there.
 const ours = "kmod"
 
 // annotate has gcov annotate the sources of each note under dir, in a folder of
@@ -35,8 +37,7 @@ func annotate(ctx context.Context, dir, out string) error {
 		if err := os.MkdirAll(into, 0o755); err != nil {
 			return err
 		}
-		// gcov reads sources where it writes.
-		if err := os.Symlink(sources, filepath.Join(into, ours)); err != nil {
+		if err := link(sources, into); err != nil {
 			return err
 		}
 		return gcov(ctx, note, into)
@@ -47,7 +48,25 @@ func annotate(ctx context.Context, dir, out string) error {
 	return err
 }
 
-// gcov annotates one note's sources in the folder into.
+// link puts the sources into the folder, under both of their names: gcov reads
+// where it writes.
+func link(sources, into string) error {
+	if err := os.Symlink(sources, filepath.Join(into, ours)); err != nil {
+		return err
+	}
+	all, err := os.ReadDir(sources)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if err := os.Symlink(filepath.Join(sources, f.Name()), filepath.Join(into, f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gcov annotates one note's sources in the folder into, and leaves ours there.
 func gcov(ctx context.Context, note, into string) error {
 	note, err := filepath.Abs(note)
 	if err != nil {
@@ -60,18 +79,39 @@ func gcov(ctx context.Context, note, into string) error {
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("gcov: %w\n%s", err, msg)
 	}
-	written, err := os.ReadDir(into)
+	written, err := filepath.Glob(filepath.Join(into, "*.gcov"))
 	if err != nil {
 		return err
 	}
 	for _, f := range written {
-		// gcov writes # for /.
-		if f.Name() == ours || strings.HasPrefix(f.Name(), ours+"#") {
-			continue
-		}
-		if err := os.Remove(filepath.Join(into, f.Name())); err != nil {
+		if err := keepOurs(f, into); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sourceLine begins the line of an annotated file that names its source.
+const sourceLine = "        -:    0:Source:"
+
+// keepOurs names the source of an annotated file of ours as it is called from the
+// top of the repository, and removes a file of others.
+func keepOurs(annotated, into string) error {
+	data, err := os.ReadFile(annotated)
+	if err != nil {
+		return err
+	}
+	head, rest, ok := strings.Cut(string(data), "\n")
+	source, named := strings.CutPrefix(head, sourceLine)
+	if !ok || !named {
+		return fmt.Errorf("%s: its first line is %q", annotated, head)
+	}
+	source = filepath.Clean(source)
+	if _, err := os.Stat(filepath.Join(into, ours, source)); err == nil && !filepath.IsAbs(source) {
+		source = filepath.Join(ours, source)
+	}
+	if !strings.HasPrefix(source, ours+"/") {
+		return os.Remove(annotated)
+	}
+	return os.WriteFile(annotated, []byte(sourceLine+source+"\n"+rest), 0o644)
 }
