@@ -62,7 +62,7 @@ func TestPartialSuccess(t *testing.T) {
 	r.alone()
 	// Too much in flight for 15: now it is the prefixes that keep it going.
 	e = r.flood(ctl.RunConfig{})
-	r.advance(500)
+	r.advance(fewer(500))
 	fast := e.stop()
 	rcv := r.alone()
 	readings, _ := stop()
@@ -177,7 +177,7 @@ func refusedUnderTraffic(t *testing.T, r *rig, point string, errno syscall.Errno
 	r.await("posts refused", func() bool {
 		return r.receiver().Counters.RefusedCalls == times
 	})
-	r.advance(1000)
+	r.advance(fewer(1000))
 	run := e.stop()
 	rcv := r.alone()
 	r.intact(rcv.Counters, run.Posted)
@@ -262,7 +262,7 @@ func lostCompletions(t *testing.T, r *rig) {
 	events, log := r.listen(), newKernelLog(t)
 	r.fault("lose", lost)
 	e := r.flood(ctl.RunConfig{})
-	r.advance(messages)
+	r.advance(fewer(messages))
 	ending := time.Now()
 	run := e.stop()
 	expired := events.next(ctl.EventTypeDrainExpired)
@@ -297,7 +297,7 @@ func repeatedCompletions(t *testing.T, r *rig) {
 	r.add(r.deep(ctl.ReceiverConfig{Depth: ptr(uint32(64)), Sink: ptr(ctl.SinkVerify)}))
 	e := r.flood(ctl.RunConfig{})
 	r.fault("repeat", times)
-	r.advance(1000)
+	r.advance(fewer(1000))
 	run := e.stop()
 	rcv := r.alone()
 	if rcv.Counters.Bogus != times {

@@ -69,6 +69,8 @@ var fullSpeedOnly = map[string]string{
 	"TestCrowdIsServedFairly":                 crowdOnly,
 	"TestMoreThanMaxConnsAtOnce":              crowdOnly,
 	"TestSendCrowd":                           crowdOnly,
+	"TestConnectAndVanish":                    crowdOnly,
+	"TestConnDumpIsComplete":                  crowdOnly,
 	"TestIdleReceiverUsesNoCPU":               paceOnly,
 	"TestTunePollMode":                        paceOnly,
 	"TestTuneSpin":                            paceOnly,

@@ -79,10 +79,10 @@ func TestLedgerInEveryReading(t *testing.T) {
 			Depth: ptr(uint32(128)), Batch: ptr(uint32(8)), Pollers: ptr(uint32(2)),
 		})
 		stay := r.floods(2, ctl.RunConfig{})
-		for i := range 6 {
+		for i := range min(6, rounds) {
 			e := r.start(ctl.RunConfig{Count: ptr(uint64(50))})
 			r.set(ctl.ReceiverConfig{Depth: ptr(uint32(16 + 100*(i%2)))})
-			r.advance(300)
+			r.advance(fewer(300))
 			if run, err := r.ctl.WaitRun(r.ctx, e); err != nil || run.Err() != nil {
 				t.Fatal(err, run.Err())
 			}

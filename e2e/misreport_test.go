@@ -31,7 +31,7 @@ func TestCompletionsForNobody(t *testing.T) {
 				n := r.receiver().Counters
 				return n.Bogus+n.Stale >= times
 			})
-			r.advance(500)
+			r.advance(fewer(500))
 			run := e.stop()
 			rcv := r.alone()
 			want := ctl.Counters{Bogus: times}

@@ -42,9 +42,17 @@ func slowed(d time.Duration) time.Duration {
 
 func usualRounds() int {
 	if instrumented() {
-		return 4
+		return 2
 	}
 	return 50
+}
+
+// fewer is how many messages stand for n of them at full speed.
+func fewer(n uint64) uint64 {
+	if instrumented() {
+		return n / 4
+	}
+	return n
 }
 
 // number is a variable's value; a value that is no number stops all tests.

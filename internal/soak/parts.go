@@ -19,11 +19,11 @@ type part struct {
 	kernel string
 	tests  string // regular expression
 	share  int    // of the time
-	dice   bool   // the tests go on as long as RXPOST_SOAK says; else rounds
+	dice   int    // so many of the tests go on as long as RXPOST_SOAK says; none: rounds
 }
 
 // soakRounds is how often a race is tried in one run of a part without dice.
-const soakRounds = 20
+const soakRounds = 10
 
 // The shortest time that dice are given in a run, and what a boot, the search
 // for leaks and the power-off take beside it.
@@ -35,25 +35,27 @@ const (
 // runLimit is far beyond what a run may take.
 const runLimit = 40 * time.Minute
 
-// allParts are the kernels that look for mistakes, and a stock one for numbers:
+// allParts are the kernels that look for mistakes, and fast ones for numbers:
 // what is rare may want many tries, and a kernel that watches every access makes
 // a fifth of them.
 func allParts() []part {
 	return []part{
-		{name: "teardown", kernel: "debug", share: 6,
+		{name: "teardown", kernel: "debug", share: 7,
 			tests: "^Test(Delete.*|DeviceRemovedUnderTraffic|Unload.*UnderTraffic|Teardown.*)$"},
-		{name: "fail-nth", kernel: "debug", share: 6, tests: "OutOfMemory$|^TestPollersAllocateNothing$|^TestEach(FailureOfAConnection|CQFails|PostRefused)$"},
-		{name: "storm", kernel: "debug", share: 8, tests: stormTests, dice: true},
-		{name: "netlink fuzzing", kernel: "debug", share: 6, tests: fuzzTests, dice: true},
-		{name: "hostile peers", kernel: "debug", share: 4, tests: hostileTests, dice: true},
-		{name: "storms", kernel: "6.12", share: 6, tests: stormTests, dice: true},
-		{name: "many messages", kernel: "6.12", share: 16, tests: fuzzTests, dice: true},
-		{name: "many peers", kernel: "6.12", share: 4, tests: hostileTests, dice: true},
-		{name: "data races", kernel: "kcsan", share: 4, tests: stormTests, dice: true},
+		{name: "failures", kernel: "debug", share: 8, tests: failureTests},
+		{name: "storm", kernel: "debug", share: 9, tests: stormTests, dice: 1},
+		{name: "netlink fuzzing", kernel: "debug", share: 7, tests: fuzzTests, dice: 2},
+		{name: "hostile peers", kernel: "debug", share: 4, tests: hostileTests, dice: 1},
+		{name: "every failure", kernel: "next", share: 4, tests: failureTests},
+		{name: "storms", kernel: "6.12", share: 9, tests: stormTests, dice: 1},
+		{name: "many messages", kernel: "6.12", share: 6, tests: fuzzTests, dice: 2},
+		{name: "many peers", kernel: "6.12", share: 3, tests: hostileTests, dice: 1},
+		{name: "data races", kernel: "kcsan", share: 5, tests: stormTests, dice: 1},
 	}
 }
 
 const (
+	failureTests = "OutOfMemory$|^TestPollersAllocateNothing$|^TestEach(FailureOfAConnection|CQFails|PostRefused)$"
 	stormTests   = "^TestStorm"
 	fuzzTests    = "^TestFuzz"
 	hostileTests = "^TestHostile"
@@ -85,8 +87,9 @@ func (p part) run(ctx context.Context, o options, seed uint64, left time.Duratio
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout", runLimit.String(),
 		"-exec", o.rxvm+" --kernel "+p.kernel, "-run", p.tests, "./e2e")
 	cmd.Env = append(os.Environ(), fmt.Sprint("RXPOST_SEED=", seed))
-	if p.dice {
-		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_SOAK=", max(leastDice, left-aroundRun).Round(time.Second)))
+	if p.dice > 0 {
+		each := max(leastDice, (left-aroundRun)/time.Duration(p.dice))
+		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_SOAK=", each.Round(time.Second)))
 	} else {
 		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_ROUNDS=", soakRounds))
 	}
