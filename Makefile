@@ -74,7 +74,7 @@ soak: deps build ## Tests with dice and races for DURATION (1h); writes docs/rel
 coverage: deps build ## Lines and branches of the modules that the tests reach: a table, and bin/coverage/index.html
 	@rm -rf $(BIN)/coverage && mkdir -p $(BIN)/coverage
 	$(GO) test -count=1 -timeout 60m \
-		-exec "$(CURDIR)/$(BIN)/rxvm --kernel debug --coverage $(CURDIR)/$(BIN)/coverage/e2e $(E2E_VM)" ./e2e
+		-exec "$(CURDIR)/$(BIN)/rxvm --kernel next --coverage $(CURDIR)/$(BIN)/coverage/e2e $(E2E_VM)" ./e2e
 	@$(GO) run ./internal/coverage $(BIN)/coverage
 
 lint: deps build ## Everything that finds fault without running it

@@ -55,7 +55,7 @@ func copyNotes(work, out string) error {
 		copied++
 	}
 	if copied == 0 {
-		return errors.New("coverage: the compiler left no notes; the kernel must have CONFIG_GCOV_KERNEL, as debug has")
+		return errors.New("coverage: the compiler left no notes; the kernel must have CONFIG_GCOV_KERNEL, as debug and next have")
 	}
 	return nil
 }

@@ -35,6 +35,37 @@ func TestModulesFile(t *testing.T) {
 	}
 }
 
+// A module that a kernel need not have is loaded where it is there; one that it
+// must have is asked for in any case, and missed at boot.
+func TestBootModules(t *testing.T) {
+	root, k := t.TempDir(), Kernel{Root: t.TempDir(), Release: "1.2"}
+	const list = "there load optional\ngone load optional\nmust load\nverbs rdma\nverbs_gone rdma optional\nidle\n"
+	for name, text := range map[string]string{
+		filepath.Join(root, "vm", "modules.txt"):                 list,
+		filepath.Join(k.Modules(), "kernel", "a", "there.ko.xz"): "",
+		filepath.Join(k.Modules(), "kernel", "b", "verbs.ko"):    "",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for userland, want := range map[bool][]string{
+		false: {"there", "must"},
+		true:  {"there", "must", "verbs"},
+	} {
+		got, err := Config{RDMAUserland: userland}.boot(root, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with userland %v (-want +got):\n%s", userland, diff)
+		}
+	}
+}
+
 func TestModuleName(t *testing.T) {
 	for file, want := range map[string]string{
 		"/m/crc32-pclmul.ko.xz": "crc32_pclmul", "rdma_rxe.ko": "rdma_rxe",
