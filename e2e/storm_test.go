@@ -67,15 +67,17 @@ func removals() []removal {
 		{"sender's module", func(s *storm) bool { return s.unload("rxpost_send") }, nil},
 		{"driver", func(s *storm) bool { return s.unload("rdma_rxe") }, []string{peerLeft, deviceLeft}},
 	}
-	// rxe of 6.1 loses the disconnects of several connections whose netdev is
-	// removed, whoever they belong to, and they wait for those for good
-	// (docs/known-issues.md).
-	if os.Getenv("RXVM_KERNEL") != "6.1" {
+	if !netdevStays() {
 		all = append(all, removal{"netdev", (*storm).removeNetdev,
 			[]string{peerLeft, deviceLeft, netChanged, noWay, noRoute}})
 	}
 	return all
 }
+
+// netdevStays says whether the netdev is not removed here: rxe of 6.1 loses the
+// disconnects of several connections whose netdev goes, whoever they belong to,
+// and they wait for those for good (docs/known-issues.md).
+func netdevStays() bool { return os.Getenv("RXVM_KERNEL") == "6.1" }
 
 func TestStorm(t *testing.T) {
 	if runtime.NumCPU() < 2 {
@@ -89,6 +91,9 @@ func TestStorm(t *testing.T) {
 	s := &storm{r: r, log: newKernelLog(t), dice: dice(t), netdev: link.Attrs().Index, removed: map[string]int{}}
 	for end := time.Now().Add(lasting(20 * time.Second)); time.Now().Before(end); {
 		s.wave()
+	}
+	if netdevStays() {
+		t.Log("the netdev was left alone: rxe of 6.1 does not survive that (docs/known-issues.md)")
 	}
 	total := 0
 	for name, n := range s.removed {
