@@ -266,6 +266,9 @@ func (r *rig) delete() ctl.Ledger {
 // start starts a run against the rig's address, as fast as the device may.
 func (r *rig) start(cfg ctl.RunConfig) uint32 {
 	r.t.Helper()
+	if r.iwarp && cfg.RoundTrip && !cfg.Hold {
+		return r.startLive(cfg) // nothing more is sent until the first is answered
+	}
 	cfg.Addr = listenAddr
 	id, err := r.ctl.StartRun(r.ctx, r.paced(cfg))
 	if err != nil {

@@ -34,7 +34,7 @@ func roundTrip(t *testing.T, d device) {
 			r := newRigOn(t, d)
 			r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho)})
 			tt.RoundTrip, tt.Count = true, ptr(uint64(count))
-			run, err := r.ctl.WaitRun(r.ctx, r.startLive(tt))
+			run, err := r.ctl.WaitRun(r.ctx, r.start(tt))
 			if err != nil || run.Err() != nil || run.Completed != count {
 				t.Errorf("sent %d of %d: %v", run.Completed, count, errors.Join(err, run.Err()))
 			}
@@ -89,6 +89,10 @@ func (r *rig) intactRTT(run ctl.Run) {
 	buckets, err := r.ctl.RTT(r.ctx, run.ID)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if len(buckets) == 0 {
+		r.t.Errorf("no round trips of %d answers", back.Answers)
+		return
 	}
 	var total uint64
 	last := time.Duration(-1)
