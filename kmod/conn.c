@@ -138,7 +138,7 @@ static void on_qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		/* Data came before the CM's RTU did. */
+		/* Data came before the CM's RTU did. rxe and siw never say so. */
 		rdma_notify(conn->id, event->event);
 		break;
 	case IB_EVENT_QP_FATAL:
@@ -181,7 +181,10 @@ static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 	conn->queue.qp = conn->id->qp;
 	conn->qpn = conn->id->qp->qp_num;
 	conn->rq_granted = attr.cap.max_recv_wr;
-	/* Below what is going to be posted; drivers may give more, not less. */
+	/*
+	 * Below what is going to be posted. Drivers may give more, not less, and
+	 * rxe and siw give just what is asked for: no test gets to ENOSPC.
+	 */
 	if (!asked && attr.cap.max_recv_wr < slots)
 		return -ENOSPC;
 	if (attr.cap.max_recv_sge < cfg->nr_segments ||
@@ -197,6 +200,7 @@ static int attach_conn(struct rxpost_conn *conn)
 
 	conn->attached = true;
 	rxpost_poller_command(conn, RXPOST_CMD_ATTACH);
+	/* A provider that does not come back; none of the tests' does that. */
 	if (!wait_for_completion_timeout(&conn->filled, RXPOST_FILL_TIMEOUT))
 		return -ETIMEDOUT;
 	rxpost_read_conn(conn, &pub);
@@ -375,6 +379,7 @@ static void tell_expired(struct rxpost_conn *conn,
 {
 	u32 ms = READ_ONCE(conn->rcv->cfg.drain_timeout_ms);
 
+	/* The tests lose the drains of receives only. */
 	if (pub->sends.outstanding)
 		rxpost_event(RXPOST_EVENT_TYPE_DRAIN_EXPIRED, conn->rcv, conn,
 			     "%u receives and %u answers outstanding after %u ms",
@@ -477,6 +482,7 @@ static int insert_conn(struct rxpost_binding *b, struct rxpost_conn *conn)
 	int i;
 
 	lockdep_assert_held(&rcv->lock);
+	/* Closed since the listener looked, which no test can time. */
 	if (!rcv->admitting)
 		return -ESHUTDOWN;
 	i = free_index(b);

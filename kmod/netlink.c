@@ -69,6 +69,7 @@ static int reply_receiver(struct sk_buff *skb, struct genl_info *info,
 	void *hdr = genlmsg_put_reply(skb, info, &rxpost_nl_family, 0,
 				      info->genlhdr->cmd);
 
+	/* Cannot be: a receiver with all its lists fits NLMSG_DEFAULT_SIZE. */
 	if (!hdr || rxpost_put_receiver(skb, rcv)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;

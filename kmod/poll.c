@@ -271,7 +271,10 @@ static void poller_idle(struct rxpost_poller *p)
 	smp_mb();
 	ret = ib_req_notify_cq(p->cq, IB_CQ_NEXT_COMP |
 				      IB_CQ_REPORT_MISSED_EVENTS);
-	/* A CQ that cannot be armed would never wake us: it has failed. */
+	/*
+	 * A CQ that cannot be armed would never wake us: it has failed. rxe and
+	 * siw arm always.
+	 */
 	if (unlikely(ret < 0))
 		WRITE_ONCE(p->cq_failed, true);
 	p->armed = ret <= 0;
