@@ -28,11 +28,17 @@ func TestDefects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "test", "-c", "-o", filepath.Join(p.bin, "e2e.test"), "./e2e")
-	cmd.Dir = p.root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, msg)
+	// The scripts run a test, or rxctl, which rxvm takes along from beside itself.
+	for _, args := range [][]string{
+		{"test", "-c", "-o", filepath.Join(p.bin, "e2e.test"), "./e2e"},
+		{"build", "-o", p.bin, "./cmd/rxctl"},
+	} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = p.root
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, msg)
+		}
 	}
 	runScriptsOf(t, p, filepath.Join("testdata/defects", kernel), kernel)
 }
