@@ -292,6 +292,6 @@ func (f *Fetcher) Run(ctx context.Context, root, self string, c Config) (wire.St
 		return wire.Status{}, err
 	}
 	defer initrd.Close()
-	m := machine{accel: accel, smp: c.SMP, memory: c.memory(k), kernel: k.Image(), kargs: c.Append, gdb: gdb}
+	m := machine{accel: accel, smp: c.SMP, memory: c.memory(k), kernel: k.Image(), kargs: append(k.args(), c.Append...), gdb: gdb}
 	return runVM(ctx, m, initrd, pl, c)
 }

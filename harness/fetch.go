@@ -4,6 +4,7 @@ package harness
 // a headers folder that builds modules from where it lies.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,16 @@ func (k Kernel) Modules() string { return filepath.Join(k.Root, "lib", "modules"
 // Headers is what make -C takes to build a module.
 func (k Kernel) Headers() string {
 	return filepath.Join(k.Root, "usr", "src", "linux-headers-"+k.Release)
+}
+
+// args are kernel arguments that this kernel wants. KASAN is silent after its first
+// report, which may have been the kernel's own fault (known.go).
+func (k Kernel) args() []string {
+	config, err := os.ReadFile(filepath.Join(k.Headers(), ".config"))
+	if err == nil && bytes.Contains(config, []byte("\nCONFIG_KASAN=y\n")) {
+		return []string{"kasan_multi_shot"}
+	}
+	return nil
 }
 
 // Fetcher brings kernels into the cache.

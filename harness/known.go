@@ -1,10 +1,9 @@
 package harness
 
-// This file owns the complaints that are a kernel's own fault: each was produced
-// without our modules, has its place in docs/known-issues.md, and is recognised
-// by its whole trace, so that nothing else passes for it. Of data races, which a
-// kernel has many of its own, those are ours that one of our functions has a part
-// in, on either side.
+// This file owns the complaints that are a kernel's own fault. Each was seen
+// without our modules, or could not be theirs, and has its place in
+// docs/known-issues.md. A report is recognised by all of its trace, and only if it
+// is whole and nothing else complained in the middle of it.
 
 import (
 	"regexp"
@@ -16,42 +15,64 @@ import (
 type knownFault struct {
 	name  string         // where docs/known-issues.md has it
 	first *regexp.Regexp // a report's first line
-	trace *regexp.Regexp // its functions, the innermost first; nil: none of ours anywhere
+	is    func(Splat) bool
 }
 
 func knownFaults() []knownFault {
+	const rxe = "rxe schedules the task of a queue pair that is freed"
+	// From the send of one queue pair to the schedule of the other's task.
+	const sends = `rxe_sched_task (rxe_rcv )?rxe_xmit_packet rxe_requester rxe_sender do_(task|work) process_one_work `
+	warned := regexp.MustCompile(`^(__reserve_if_idle )?` + sends)
+	poisoned := regexp.MustCompile(`^dump_stack_lvl print_report kasan_report ` +
+		`((__reserve_if_idle|__lock_acquire lock_acquire(\.part\.\d+)? _raw_spin_lock_irqsave) )?` + sends)
+	// Whoever destroys a queue pair has the core free it.
+	freed := regexp.MustCompile(` kfree ib_destroy_qp_user `)
 	return []knownFault{{
-		name: "rxe schedules the task of a queue pair that is freed",
-		first: regexp.MustCompile(`^WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:\d+ (at )?(rxe_sched_task|__reserve_if_idle)\+|` +
-			`^BUG: KASAN: slab-use-after-free in (rxe_sched_task|__reserve_if_idle|__lock_acquire)\+`),
-		trace: regexp.MustCompile(`(^| )rxe_sched_task (rxe_rcv )?rxe_xmit_packet rxe_requester rxe_sender do_(task|work) process_one_work `),
+		name:  rxe,
+		first: regexp.MustCompile(`^WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:\d+ (at )?(rxe_sched_task|__reserve_if_idle)\+`),
+		is:    func(s Splat) bool { return warned.MatchString(s.functions("")) },
+	}, {
+		name:  rxe,
+		first: regexp.MustCompile(`^BUG: KASAN: slab-use-after-free in (rxe_sched_task|__reserve_if_idle|__lock_acquire)\+`),
+		is: func(s Splat) bool {
+			return poisoned.MatchString(s.functions("")) && freed.MatchString(s.functions("Freed by task "))
+		},
 	}, {
 		name:  "data races of the kernel's own code",
 		first: regexp.MustCompile(`^BUG: KCSAN: data-race in `),
+		is:    func(s Splat) bool { return !slices.ContainsFunc(s.Lines, mayBeOurs) },
 	}}
 }
 
-// ours is how a trace marks a function of the modules.
-const ours = "[rxpost_"
+// onOurBehalf are functions of the kernel that touch what is ours when nothing of
+// ours is on the stack: threads and timers of kthread workers.
+var onOurBehalf = regexp.MustCompile(`\bkthread_(worker_fn|delayed_work_timer_fn|queue_|mod_|insert_work)`)
 
-// hasOurs says whether the report mentions a function of the modules.
-func (s Splat) hasOurs() bool {
-	return slices.ContainsFunc(s.Lines, func(line string) bool { return strings.Contains(line, ours) })
+// mayBeOurs says whether a line of a trace is about the modules.
+func mayBeOurs(line string) bool {
+	return strings.Contains(line, "[rxpost_") || onOurBehalf.MatchString(line)
 }
 
-// frame is a function of a trace; the console marks what may not belong there
-// with a question mark.
-var frame = regexp.MustCompile(`^(?:RIP: [0-9a-f]+:| )([a-zA-Z_]\w*(?:\.\w+)*)\+0x[0-9a-f]+/0x[0-9a-f]+`)
+// function is one of a trace's; the console marks what may not belong there with a
+// question mark.
+var function = regexp.MustCompile(`^(?:RIP: [0-9a-f]+:| )([a-zA-Z_]\w*(?:\.\w+)*)\+0x[0-9a-f]+/0x[0-9a-f]+`)
 
-// trace returns the functions of a report's first trace, the innermost first.
-func (s Splat) trace() string {
+// functions returns those of the trace below the line that begins with head, the
+// innermost first, or of a report's first trace for "". What an interrupt did, and
+// what it interrupted, are two traces, and not what is asked for.
+func (s Splat) functions(head string) string {
 	var b strings.Builder
+	in := head == ""
 	for _, line := range s.Lines {
-		if strings.Contains(line, "</TASK>") {
-			break
-		}
-		if m := frame.FindStringSubmatch(line); m != nil {
+		switch m := function.FindStringSubmatch(line); {
+		case !in:
+			in = strings.HasPrefix(line, head)
+		case m != nil:
 			b.WriteString(m[1] + " ")
+		case strings.Contains(line, "<IRQ>"), strings.Contains(line, "<NMI>"):
+			return ""
+		case strings.Contains(line, "</TASK>"), head != "" && line == "":
+			return b.String()
 		}
 	}
 	return b.String()
@@ -60,10 +81,7 @@ func (s Splat) trace() string {
 // known returns the name of the kernel's own fault that the report is of, or "".
 func (s Splat) known() string {
 	for _, k := range knownFaults() {
-		if !k.first.MatchString(s.Lines[0]) {
-			continue
-		}
-		if k.trace != nil && k.trace.MatchString(s.trace()) || k.trace == nil && !s.hasOurs() {
+		if k.first.MatchString(s.Lines[0]) && k.is(s) {
 			return k.name
 		}
 	}

@@ -45,7 +45,13 @@ Call Trace:
  </TASK>
 
 Freed by task 75:
+ kasan_save_stack+0x33/0x50
+ __kasan_slab_free+0x37/0x50
  kfree+0x131/0x3e0
+ ib_destroy_qp_user+0x297/0x3c0 [ib_core]
+ uverbs_free_qp+0x81/0x160 [ib_uverbs]
+
+The buggy address belongs to the object at ffff888108c96000
 ==================================================================
 `
 	race = `BUG: KCSAN: data-race in process_one_work / process_one_work
@@ -100,6 +106,12 @@ func TestKnownFaults(t *testing.T) {
 		{"from elsewhere", strings.ReplaceAll(freed73, " rxe_xmit_packet+", " rxe_post_recv+"), map[string]int{}, 1},
 		{"only perhaps there", strings.ReplaceAll(freed612, " rxe_sched_task+", " ? rxe_sched_task+"), map[string]int{}, 1},
 		{"another complaint", strings.ReplaceAll(freedKASAN, "slab-use-after-free", "slab-out-of-bounds"), map[string]int{}, 1},
+		{"freed by somebody else", strings.ReplaceAll(freedKASAN, " ib_destroy_qp_user+", " rxpost_queue_free+0x1/0x2 [rxpost_recv]\n ib_destroy_qp_user+"), map[string]int{}, 1},
+		{"a timer in its middle", strings.Replace(freedKASAN, " <TASK>\n", " <IRQ>\n __lock_acquire+0x1/0x2\n kthread_delayed_work_timer_fn+0x1/0x2\n </IRQ>\n <TASK>\n", 1), map[string]int{}, 1},
+		{"another complaint in its middle", strings.Replace(freedKASAN, "\nFreed by", "\nBUG: sleeping function called from invalid context at a.c:1\nFreed by", 1), map[string]int{}, 1},
+		{"not whole", strings.TrimSuffix(freedKASAN, strings.Repeat("=", 66)+"\n"), map[string]int{}, 1},
+		{"cut off", strings.Replace(race, "\nwrite to", "\n------------[ cut here ]------------\n poller_turn+0x1/0x2 [rxpost_recv]\nwrite to", 1), map[string]int{}, 1},
+		{"a race of a worker", strings.ReplaceAll(race, " worker_thread+", " kthread_worker_fn+"), map[string]int{}, 1},
 		{"without a trace", "WARNING: CPU: 1 PID: 12 at drivers/infiniband/sw/rxe/rxe_task.c:38 __reserve_if_idle+0x14d/0x1a0 [rdma_rxe]\n", map[string]int{}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

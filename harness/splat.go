@@ -4,6 +4,7 @@ package harness
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -134,25 +135,34 @@ func (s *Scanner) keep(msg string) {
 func (s *Scanner) extend(msg string) bool {
 	last := &s.splats[len(s.splats)-1]
 	if strings.HasPrefix(msg, cutHere) || len(last.Lines) == maxSplatLines {
-		s.close()
+		s.open = false
 		return false
 	}
 	last.Lines = append(last.Lines, msg)
 	if s.endOf(last.Rule).MatchString(msg) {
-		s.close()
+		s.open = false
+		s.judge(last)
 	}
 	return true
 }
 
-// close ends the open splat. The kernel's own faults are only counted, so that
-// many of them leave room for ours.
-func (s *Scanner) close() {
-	s.open = false
-	last := len(s.splats) - 1
-	if name := s.splats[last].known(); name != "" {
-		s.known[name]++
-		s.splats = s.splats[:last]
+// judge looks at the last splat, which is whole. The kernel's own faults are only
+// counted, so that many of them leave room for ours; one that has another complaint
+// in its middle stays.
+func (s *Scanner) judge(last *Splat) {
+	name := last.known()
+	if name == "" || slices.ContainsFunc(last.Lines[1:], s.complains) {
+		return
 	}
+	s.known[name]++
+	s.splats = s.splats[:len(s.splats)-1]
+}
+
+// complains says whether a report begins with this message; each has a call trace.
+func (s *Scanner) complains(msg string) bool {
+	return slices.ContainsFunc(s.rules, func(r splatRule) bool {
+		return r.name != "call trace" && r.re.MatchString(msg)
+	})
 }
 
 // endOf is the last line of a rule's reports. KASAN tells behind the trace who

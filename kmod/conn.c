@@ -182,8 +182,8 @@ static int create_qp(struct rxpost_conn *conn, struct ib_pd *pd)
 	conn->qpn = conn->id->qp->qp_num;
 	conn->rq_granted = attr.cap.max_recv_wr;
 	/*
-	 * Below what is going to be posted. Drivers may give more, not less, and
-	 * rxe and siw give just what is asked for: no test gets to ENOSPC.
+	 * Below what is going to be posted. Drivers may give more, not less, as
+	 * rxe and siw do: no test gets to ENOSPC.
 	 */
 	if (!asked && attr.cap.max_recv_wr < slots)
 		return -ENOSPC;

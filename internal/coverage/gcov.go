@@ -83,10 +83,20 @@ func gcov(ctx context.Context, note, into string) error {
 	if err != nil {
 		return err
 	}
+	kept := 0
 	for _, f := range written {
-		if err := keepOurs(f, into); err != nil {
+		ours, err := keepOurs(f, into)
+		if err != nil {
 			return err
 		}
+		if ours {
+			kept++
+		}
+	}
+	// What has no functions has no annotations; what a module is described by is
+	// generated, and has no source here.
+	if len(written) > 0 && kept == 0 && !strings.HasSuffix(note, ".mod.gcno") {
+		return fmt.Errorf("gcov: %s names no source of %s", note, ours)
 	}
 	return nil
 }
@@ -95,23 +105,24 @@ func gcov(ctx context.Context, note, into string) error {
 const sourceLine = "        -:    0:Source:"
 
 // keepOurs names the source of an annotated file of ours as it is called from the
-// top of the repository, and removes a file of others.
-func keepOurs(annotated, into string) error {
+// top of the repository, and removes a file of others. It returns whether it is
+// ours.
+func keepOurs(annotated, into string) (bool, error) {
 	data, err := os.ReadFile(annotated)
 	if err != nil {
-		return err
+		return false, err
 	}
 	head, rest, ok := strings.Cut(string(data), "\n")
 	source, named := strings.CutPrefix(head, sourceLine)
 	if !ok || !named {
-		return fmt.Errorf("%s: its first line is %q", annotated, head)
+		return false, fmt.Errorf("%s: its first line is %q", annotated, head)
 	}
 	source = filepath.Clean(source)
 	if _, err := os.Stat(filepath.Join(into, ours, source)); err == nil && !filepath.IsAbs(source) {
 		source = filepath.Join(ours, source)
 	}
 	if !strings.HasPrefix(source, ours+"/") {
-		return os.Remove(annotated)
+		return false, os.Remove(annotated)
 	}
-	return os.WriteFile(annotated, []byte(sourceLine+source+"\n"+rest), 0o644)
+	return true, os.WriteFile(annotated, []byte(sourceLine+source+"\n"+rest), 0o644)
 }

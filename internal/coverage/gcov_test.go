@@ -81,3 +81,20 @@ func TestNoNotes(t *testing.T) {
 		t.Error("no notes, and no error")
 	}
 }
+
+// A source that is called otherwise is missed, and not left out.
+func TestSourceElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, d := range []string{"kmod", "elsewhere", "counts"} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("elsewhere/conn.c", []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "gcc", "--coverage", "-c", "elsewhere/conn.c", "-o", "counts/conn.o")
+	if err := annotate(t.Context(), "counts", "annotated"); err == nil {
+		t.Error("nothing of ours, and no error")
+	}
+}

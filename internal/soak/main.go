@@ -41,8 +41,8 @@ func main() {
 	}
 }
 
-// soak gives each part its share of the time, and runs it again until that is
-// used up. What was found until an interrupt is written all the same.
+// soak runs the parts and writes what they did. What was found until an interrupt,
+// or until a run could not be made, is written all the same.
 func soak(ctx context.Context, o options) error {
 	todo, err := parts(o.only)
 	if err != nil {
@@ -57,6 +57,29 @@ func soak(ctx context.Context, o options) error {
 	}
 	total := totals{}
 	began := time.Now()
+	failed := runParts(ctx, o, todo, shares, total)
+	text := table(total, o.seed, time.Since(began))
+	fmt.Print("\n", text)
+	if o.table != "" {
+		if err := writeTable(o.table, text); err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted after %v", time.Since(began).Round(time.Second))
+	}
+	if n := total.failures(); n > 0 {
+		return fmt.Errorf("%d findings in %d runs; their output is in %s", n, total.runs(), o.logs)
+	}
+	return nil
+}
+
+// runParts gives each part its share of the time, and runs it again until that is
+// used up, or until a run cannot be made.
+func runParts(ctx context.Context, o options, todo []part, shares int, total totals) error {
 	for _, p := range todo {
 		end := time.Now().Add(o.duration * time.Duration(p.share) / time.Duration(shares))
 		for n := uint64(0); ctx.Err() == nil && (n == 0 || time.Now().Before(end)); n++ {
@@ -67,19 +90,6 @@ func soak(ctx context.Context, o options) error {
 			fmt.Printf("%s, seed %d: %s\n", p.name, o.seed+n, r.summary())
 			total.add(p.kernel, r)
 		}
-	}
-	text := table(total, o.seed, time.Since(began))
-	fmt.Print("\n", text)
-	if o.table != "" {
-		if err := writeTable(o.table, text); err != nil {
-			return err
-		}
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted after %v", time.Since(began).Round(time.Second))
-	}
-	if n := total.failures(); n > 0 {
-		return fmt.Errorf("%d of %d runs failed; their output is in %s", n, total.runs(), o.logs)
 	}
 	return nil
 }

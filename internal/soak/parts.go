@@ -32,12 +32,16 @@ const (
 	aroundRun = 60 * time.Second
 )
 
-// runLimit is far beyond what a run may take.
-const runLimit = 40 * time.Minute
+// longestRun is what a run with dice is given at most; the next goes on. runLimit is
+// far beyond what any may take.
+const (
+	longestRun = 30 * time.Minute
+	runLimit   = 60 * time.Minute
+)
 
 // allParts are the kernels that look for mistakes, and fast ones for numbers:
-// what is rare may want many tries, and a kernel that watches every access makes
-// a fifth of them.
+// what is rare may want many tries, of which a kernel that watches every access
+// makes few.
 func allParts() []part {
 	return []part{
 		{name: "teardown", kernel: "debug", share: 7,
@@ -88,7 +92,7 @@ func (p part) run(ctx context.Context, o options, seed uint64, left time.Duratio
 		"-exec", o.rxvm+" --kernel "+p.kernel, "-run", p.tests, "./e2e")
 	cmd.Env = append(os.Environ(), fmt.Sprint("RXPOST_SEED=", seed))
 	if p.dice > 0 {
-		each := max(leastDice, (left-aroundRun)/time.Duration(p.dice))
+		each := max(leastDice, (min(left, longestRun)-aroundRun)/time.Duration(p.dice))
 		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_SOAK=", each.Round(time.Second)))
 	} else {
 		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_ROUNDS=", soakRounds))

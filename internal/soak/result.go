@@ -127,7 +127,8 @@ func (r *result) add(o *result) {
 	r.found = append(r.found, o.found...)
 	for name, n := range o.figures {
 		if strings.HasPrefix(name, perCommand) {
-			// The same points each time.
+			// The same points each time, or, on an instrumented kernel, other
+			// samples of them.
 			r.figures[name] = max(r.figures[name], n)
 		} else {
 			r.figures[name] += n
