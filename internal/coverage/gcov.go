@@ -85,11 +85,11 @@ func gcov(ctx context.Context, note, into string) error {
 	}
 	kept := 0
 	for _, f := range written {
-		ours, err := keepOurs(f, into)
+		keep, err := keepOurs(f, into, filepath.Base(filepath.Dir(note)))
 		if err != nil {
 			return err
 		}
-		if ours {
+		if keep {
 			kept++
 		}
 	}
@@ -106,8 +106,8 @@ const sourceLine = "        -:    0:Source:"
 
 // keepOurs names the source of an annotated file of ours as it is called from the
 // top of the repository, and removes a file of others. It returns whether it is
-// ours.
-func keepOurs(annotated, into string) (bool, error) {
+// ours. A module in a folder of its own, sub, is made there.
+func keepOurs(annotated, into, sub string) (bool, error) {
 	data, err := os.ReadFile(annotated)
 	if err != nil {
 		return false, err
@@ -118,8 +118,11 @@ func keepOurs(annotated, into string) (bool, error) {
 		return false, fmt.Errorf("%s: its first line is %q", annotated, head)
 	}
 	source = filepath.Clean(source)
-	if _, err := os.Stat(filepath.Join(into, ours, source)); err == nil && !filepath.IsAbs(source) {
-		source = filepath.Join(ours, source)
+	for _, name := range []string{filepath.Join(ours, source), filepath.Join(ours, sub, source)} {
+		if _, err := os.Stat(filepath.Join(into, name)); err == nil && !filepath.IsAbs(source) {
+			source = name
+			break
+		}
 	}
 	if !strings.HasPrefix(source, ours+"/") {
 		return false, os.Remove(annotated)
