@@ -250,6 +250,7 @@ int rxpost_nl_receiver_del_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	hdr = genlmsg_put_reply(reply, info, &rxpost_nl_family, 0,
 				info->genlhdr->cmd);
+	/* Cannot be: one number fits. */
 	if (!hdr || nla_put_u32(reply, RXPOST_A_RECEIVER_ID, rcv->id))
 		goto free_reply;
 	genlmsg_end(reply, hdr);

@@ -162,6 +162,7 @@ static int reply_stats(struct genl_info *info, struct rxpost_receiver *rcv)
 	ret = -EMSGSIZE;
 	hdr = genlmsg_put_reply(skb, info, &rxpost_nl_family, 0,
 				info->genlhdr->cmd);
+	/* STATS_SIZE is that of full histograms. */
 	if (!hdr || rxpost_put_stats(skb, rcv, hist))
 		goto free_both;
 	genlmsg_end(skb, hdr);
@@ -245,6 +246,7 @@ int rxpost_nl_info_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	hdr = genlmsg_put_reply(reply, info, &rxpost_nl_family, 0,
 				info->genlhdr->cmd);
+	/* Cannot be: what never grows fits. */
 	if (!hdr || put_info(reply)) {
 		nlmsg_free(reply);
 		return -EMSGSIZE;

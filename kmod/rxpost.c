@@ -270,6 +270,7 @@ static int __init rxpost_init(void)
 		return -ENOMEM;
 	rxpost_faults_init();
 	ret = rxpost_devices_register();
+	/* The core's table of clients has room: with no memory left, too. */
 	if (ret)
 		goto stop_devices;
 	ret = rxpost_netlink_init();
