@@ -93,19 +93,12 @@ func TestKernelHasSIW(t *testing.T) {
 	}
 }
 
-// siwDrain is a drain-timeout on siw of an instrumented kernel: siw may leave sends
-// unflushed (docs/known-issues.md), and then what takes a device away waits for it.
-const siwDrain = ctl.Milliseconds(20_000)
-
 // paced is a run that the receiver keeps up with, where it must, and with no more
 // under way than is sent in the time that a run gets to end in order. On a slow
 // kernel a machine that does something else holds it up for seconds.
 func (d device) paced(cfg ctl.RunConfig) ctl.RunConfig {
 	if cfg.DrainTimeout == nil && instrumented() {
 		cfg.DrainTimeout = minute
-		if d.iwarp {
-			cfg.DrainTimeout = ptr(siwDrain)
-		}
 	}
 	if !d.iwarp || cfg.RoundTrip {
 		return cfg

@@ -145,6 +145,16 @@ func (d done) and(other done) done {
 	return d
 }
 
+// flushed checks that the device gave back every send: none was waited for in vain.
+func (d done) flushed(t *testing.T) {
+	t.Helper()
+	for _, run := range d.runs {
+		if run.Reclaimed != 0 {
+			t.Errorf("run %d: %d of %d sends were never completed", run.ID, run.Reclaimed, run.Posted)
+		}
+	}
+}
+
 // received checks a receiver's last ledger against what its senders know. What
 // was acknowledged to them has arrived, so no teardown may lose its completion;
 // on iWARP nothing is.

@@ -167,6 +167,7 @@ func deviceRemovedUnderTraffic(t *testing.T, r *rig) {
 			t.Errorf("receiver: %+v", rcv)
 		}
 		runs.received(t, rcv.Ledger)
+		runs.flushed(t)
 		if err := r.ctl.Set(r.ctx, ctl.ReceiverConfig{Name: "r0", Batch: ptr(uint32(8))}); err != nil {
 			t.Error(err)
 		}

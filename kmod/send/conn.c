@@ -377,19 +377,28 @@ int rxps_conn_connect(struct rxps_run *run)
  *
  * A connection that never stood is not closed: on iWARP rdma_disconnect() would
  * wait for the attempt to end. But its QP may have receives. Disconnect comes
- * before the error state, which siw takes for an abort.
+ * before the error state, which siw takes for an abort; but with sends left an
+ * abort it is: siw flushes them on the way from RTS to ERR, and not from CLOSING,
+ * where a disconnect takes it (6.12 siw_qp_nextstate_from_close()).
  *
  * Context: the run's thread.
  */
 void rxps_conn_disconnect(struct rxps_run *run)
 {
+	bool abort = rxps_is_iwarp(run->device) &&
+		     rxps_ledger_outstanding(&run->ledger);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	if (READ_ONCE(run->conn_state) >= RXPS_CONN_ESTABLISHED)
-		rdma_disconnect(run->cm_id);
-	else if (!run->answers.nr)
+	if (READ_ONCE(run->conn_state) < RXPS_CONN_ESTABLISHED) {
+		if (run->answers.nr)
+			ib_modify_qp(run->qp, &attr, IB_QP_STATE);
 		return;
-	ib_modify_qp(run->qp, &attr, IB_QP_STATE);
+	}
+	if (abort)
+		ib_modify_qp(run->qp, &attr, IB_QP_STATE);
+	rdma_disconnect(run->cm_id);
+	if (!abort)
+		ib_modify_qp(run->qp, &attr, IB_QP_STATE);
 }
 
 /**
