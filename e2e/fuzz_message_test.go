@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -128,6 +129,7 @@ func genlHeader(cmd byte) []byte { return []byte{cmd, 1, 0, 0} }
 // reflag changes the flags of the netlink header.
 func (f *fuzzer) reflag(m *fuzzMessage) {
 	const all = unix.NLM_F_REQUEST | unix.NLM_F_ACK | unix.NLM_F_ECHO | unix.NLM_F_DUMP | unix.NLM_F_CREATE | unix.NLM_F_APPEND
+	asked := m.dumps()
 	switch f.rng.IntN(4) {
 	case 0:
 		m.flags |= unix.NLM_F_ECHO
@@ -137,6 +139,10 @@ func (f *fuzzer) reflag(m *fuzzMessage) {
 		m.flags = uint16(f.rng.Uint32()) & all
 	case 3:
 		m.flags |= 1 << f.rng.IntN(16)
+	}
+	// A dump is of everything: it needs none of what was left out.
+	if m.dumps() && !asked && strings.HasSuffix(m.what, leftOut) {
+		m.verdict = mayBoth
 	}
 }
 

@@ -131,6 +131,9 @@ func (f *fuzzer) swapped(m *fuzzMessage, pieces []piece) bool {
 	return f.with(m, mayBoth, "order of "+pieces[i].attr.name, replaced(pieces, i, raw)...)
 }
 
+// leftOut ends what is said of a message that lacks something.
+const leftOut = " missing"
+
 // leaveOut has all but what cannot be left out.
 func (f *fuzzer) leaveOut(m *fuzzMessage, pieces []piece) bool {
 	missing := m.op.keys()
@@ -145,7 +148,7 @@ func (f *fuzzer) leaveOut(m *fuzzMessage, pieces []piece) bool {
 	if m.op.name == "run-go" {
 		v = mayBoth // it is about all held runs of the socket then
 	}
-	return f.with(m, v, missing[0].name+" missing", pieces...)
+	return f.with(m, v, missing[0].name+leftOut, pieces...)
 }
 
 // spoilType adds an attribute that the command does not have.
