@@ -19,11 +19,9 @@ type part struct {
 	kernel string
 	tests  string // regular expression
 	share  int    // of the time
-	dice   int    // so many of the tests go on as long as RXPOST_SOAK says; none: rounds
+	dice   int    // so many of the tests go on as long as RXPOST_SOAK says
+	rounds int    // of a part without dice: how often a race is tried in one run
 }
-
-// soakRounds is how often a race is tried in one run of a part without dice.
-const soakRounds = 10
 
 // The shortest time that dice are given in a run, and what a boot, the search
 // for leaks and the power-off take beside it.
@@ -44,15 +42,15 @@ const (
 // makes few.
 func allParts() []part {
 	return []part{
-		{name: "teardown", kernel: "debug", share: 7,
+		{name: "teardown", kernel: "debug", share: 10, rounds: 5,
 			tests: "^Test(Delete.*|DeviceRemovedUnderTraffic|Unload.*UnderTraffic|Teardown.*)$"},
-		{name: "failures", kernel: "debug", share: 8, tests: failureTests},
-		{name: "storm", kernel: "debug", share: 9, tests: stormTests, dice: 1},
-		{name: "netlink fuzzing", kernel: "debug", share: 7, tests: fuzzTests, dice: 2},
+		{name: "failures", kernel: "debug", share: 8, tests: failureTests, rounds: 2},
+		{name: "storm", kernel: "debug", share: 8, tests: stormTests, dice: 1},
+		{name: "netlink fuzzing", kernel: "debug", share: 6, tests: fuzzTests, dice: 2},
 		{name: "hostile peers", kernel: "debug", share: 4, tests: hostileTests, dice: 1},
-		{name: "every failure", kernel: "next", share: 4, tests: failureTests},
-		{name: "storms", kernel: "6.12", share: 9, tests: stormTests, dice: 1},
-		{name: "many messages", kernel: "6.12", share: 6, tests: fuzzTests, dice: 2},
+		{name: "every failure", kernel: "next", share: 3, tests: failureTests, rounds: 10},
+		{name: "storms", kernel: "6.12", share: 11, tests: stormTests, dice: 1},
+		{name: "many messages", kernel: "6.12", share: 5, tests: fuzzTests, dice: 2},
 		{name: "many peers", kernel: "6.12", share: 3, tests: hostileTests, dice: 1},
 		{name: "data races", kernel: "kcsan", share: 5, tests: stormTests, dice: 1},
 	}
@@ -95,7 +93,7 @@ func (p part) run(ctx context.Context, o options, seed uint64, left time.Duratio
 		each := max(leastDice, (min(left, longestRun)-aroundRun)/time.Duration(p.dice))
 		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_SOAK=", each.Round(time.Second)))
 	} else {
-		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_ROUNDS=", soakRounds))
+		cmd.Env = append(cmd.Env, fmt.Sprint("RXPOST_ROUNDS=", p.rounds))
 	}
 	// Interrupted, go test ends the VM itself.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
