@@ -23,6 +23,22 @@ const lossTimeout = 500 * time.Millisecond
 // its end: slowly, or it would use up its receives and be drained by that.
 var lossPoints = []string{"noflush", "noerr"}
 
+// eachLoss runs a test for each point on each device, but for what iWARP cannot
+// do: a QP whose TCP has ended receives no more.
+func eachLoss(t *testing.T, endsTCP bool, test func(t *testing.T, r *rig, point string)) {
+	t.Helper()
+	for _, point := range lossPoints {
+		t.Run(point, func(t *testing.T) {
+			for _, d := range devices(t) {
+				if point == "noerr" && d.iwarp && endsTCP {
+					continue
+				}
+				t.Run(d.kind, func(t *testing.T) { test(t, newRigOn(t, d), point) })
+			}
+		})
+	}
+}
+
 // addLossy makes r0, whose drains are lost from then on, and n slow connections.
 func (r *rig) addLossy(point string, n int) *traffic {
 	r.t.Helper()
@@ -73,27 +89,24 @@ func timely(t *testing.T, took time.Duration) {
 	}
 }
 
-func TestLostDrainOfDeletion(t *testing.T) {
-	for _, point := range lossPoints {
-		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			events, log := r.listen(), newKernelLog(t)
-			tr := r.addLossy(point, 1)
-			began := time.Now()
-			ledger := r.delete()
-			timely(t, time.Since(began))
-			down := r.lost(events, log)
-			// The slots of a connection that is down are freed.
-			last := *down.Ledger
-			last.Free, last.Slots = 0, 0
-			if ledger != last {
-				t.Errorf("receiver's ledger %+v, its connection's %+v", ledger, *down.Ledger)
-			}
-			r.leave(tr)
-			r.fault(point, 0)
-			r.works()
-		})
+func TestLostDrainOfDeletion(t *testing.T) { eachLoss(t, false, lostDrainOfDeletion) }
+
+func lostDrainOfDeletion(t *testing.T, r *rig, point string) {
+	events, log := r.listen(), newKernelLog(t)
+	tr := r.addLossy(point, 1)
+	began := time.Now()
+	ledger := r.delete()
+	timely(t, time.Since(began))
+	down := r.lost(events, log)
+	// The slots of a connection that is down are freed.
+	last := *down.Ledger
+	last.Free, last.Slots = 0, 0
+	if ledger != last {
+		t.Errorf("receiver's ledger %+v, its connection's %+v", ledger, *down.Ledger)
 	}
+	r.leave(tr)
+	r.fault(point, 0)
+	r.works()
 }
 
 // leave closes the socket of runs whose peer may have gone without a word.
@@ -104,31 +117,28 @@ func (r *rig) leave(tr *traffic) {
 }
 
 // Of several connections one peer goes; the others notice nothing.
-func TestLostDrainOfOnePeer(t *testing.T) {
-	for _, point := range lossPoints {
-		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			events, log := r.listen(), newKernelLog(t)
-			one := r.addLossy(point, 1)
-			r.fault(point, 0)
-			stay := r.launch(neighbours, ctl.RunConfig{Rate: ptr(uint64(500))})
-			r.othersGoOn(neighbours+1, 5)
-			r.fault(point, 1)
-			one.vanish()
-			r.lost(events, log)
-			r.othersGoOn(neighbours, 50)
-			r.noGap()
-			r.fault(point, 0)
-			// They flush as ever.
-			ledger := r.deleteReclaiming()
-			stay.ended(peerLeft)
-			if lines := log.lines("reclaimed"); len(lines) != 0 {
-				t.Errorf("of those that stayed the kernel says %q", lines)
-			}
-			if ledger.Failed != 0 {
-				t.Errorf("ledger: %+v", ledger)
-			}
-		})
+func TestLostDrainOfOnePeer(t *testing.T) { eachLoss(t, true, lostDrainOfOnePeer) }
+
+func lostDrainOfOnePeer(t *testing.T, r *rig, point string) {
+	events, log := r.listen(), newKernelLog(t)
+	one := r.addLossy(point, 1)
+	r.fault(point, 0)
+	stay := r.launch(neighbours, ctl.RunConfig{Rate: ptr(uint64(500))})
+	r.othersGoOn(neighbours+1, 5)
+	r.fault(point, 1)
+	one.vanish()
+	r.lost(events, log)
+	r.othersGoOn(neighbours, 50)
+	r.noGap()
+	r.fault(point, 0)
+	// They flush as ever.
+	ledger := r.deleteReclaiming()
+	stay.ended(peerLeft)
+	if lines := log.lines("reclaimed"); len(lines) != 0 {
+		t.Errorf("of those that stayed the kernel says %q", lines)
+	}
+	if ledger.Failed != 0 {
+		t.Errorf("ledger: %+v", ledger)
 	}
 }
 
@@ -147,55 +157,49 @@ func (r *rig) deleteReclaiming() (ledger ctl.Ledger) {
 	return ledger
 }
 
-func TestLostDrainOfDevice(t *testing.T) {
-	for _, point := range lossPoints {
-		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			events, log := r.listen(), newKernelLog(t)
-			tr := r.addLossy(point, 1)
-			began := time.Now()
-			bounded(t, "link del", lossTimeout+slack, func() error { return rdma.Host().Delete(deviceName) })
-			timely(t, time.Since(began))
-			r.lost(events, log)
-			events.next(ctl.EventTypeDeviceGone)
-			if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice || rcv.Mappings != 0 || rcv.Memory != 0 {
-				t.Errorf("receiver: %+v", rcv)
-			}
-			r.leave(tr)
-			r.fault(point, 0)
-			r.addDevice()
-			events.next(ctl.EventTypeDeviceBack)
-			r.send(ctl.RunConfig{Count: ptr(uint64(100))})
-			r.deleteReclaiming()
-		})
+func TestLostDrainOfDevice(t *testing.T) { eachLoss(t, true, lostDrainOfDevice) }
+
+func lostDrainOfDevice(t *testing.T, r *rig, point string) {
+	events, log := r.listen(), newKernelLog(t)
+	tr := r.addLossy(point, 1)
+	began := time.Now()
+	bounded(t, "link del", lossTimeout+slack, func() error { return rdma.Host().Delete(r.device.name) })
+	timely(t, time.Since(began))
+	r.lost(events, log)
+	events.next(ctl.EventTypeDeviceGone)
+	if rcv := r.receiver(); rcv.State != ctl.ReceiverStateNoDevice || rcv.Mappings != 0 || rcv.Memory != 0 {
+		t.Errorf("receiver: %+v", rcv)
 	}
+	r.leave(tr)
+	r.fault(point, 0)
+	r.addDevice()
+	events.next(ctl.EventTypeDeviceBack)
+	r.send(ctl.RunConfig{Count: ptr(uint64(100))})
+	r.deleteReclaiming()
 }
 
 // The unloading of the module ends as the deletion does.
-func TestLostDrainOfModule(t *testing.T) {
-	for _, point := range lossPoints {
-		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			log := newKernelLog(t)
-			tr := r.addLossy(point, 1)
-			began := time.Now()
-			bounded(t, "rmmod", lossTimeout+slack, func() error {
-				out, err := exec.Command("rmmod", "rxpost_recv").CombinedOutput()
-				if err != nil {
-					return fmt.Errorf("%w\n%s", err, out)
-				}
-				return nil
-			})
-			timely(t, time.Since(began))
-			// Nobody is left to hear of it but the log, once.
-			if lines := log.lines("reclaimed"); len(lines) != 1 {
-				t.Errorf("the kernel says %q", lines)
-			}
-			r.atBaseline()
-			modprobe(t, "rxpost_recv") // its fault points are at rest
-			r.reconnect()
-			r.leave(tr)
-			r.works()
-		})
+func TestLostDrainOfModule(t *testing.T) { eachLoss(t, false, lostDrainOfModule) }
+
+func lostDrainOfModule(t *testing.T, r *rig, point string) {
+	log := newKernelLog(t)
+	tr := r.addLossy(point, 1)
+	began := time.Now()
+	bounded(t, "rmmod", lossTimeout+slack, func() error {
+		out, err := exec.Command("rmmod", "rxpost_recv").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return nil
+	})
+	timely(t, time.Since(began))
+	// Nobody is left to hear of it but the log, once.
+	if lines := log.lines("reclaimed"); len(lines) != 1 {
+		t.Errorf("the kernel says %q", lines)
 	}
+	r.atBaseline()
+	modprobe(t, "rxpost_recv") // its fault points are at rest
+	r.reconnect()
+	r.leave(tr)
+	r.works()
 }

@@ -30,14 +30,15 @@ func loadOnce(t *testing.T, module string) error {
 // A module that finds no memory for its beginning is not loaded, or works. Faults
 // are counted below the kernel's call of its init function.
 func TestLoadOutOfMemory(t *testing.T) {
-	for module, step := range map[string]int{"rxpost_recv": 20, "rxpost_send": 4} {
+	for module, step := range map[string]int{"rxpost_recv": 11, "rxpost_send": 2} {
 		t.Run(module, func(t *testing.T) {
 			r := newRig(t)
-			begin, end := functionOf(t, "do_one_initcall")
-			in := newInjection(t, begin, end)
+			all := symbols(t)
+			begin, end := functionOf(t, all, "do_one_initcall")
+			in := newInjection(t, all, begin, end)
 			rmmod(t, module)
 			works := 0
-			points := r.walk("load "+module, step, func(n int) (bool, error) {
+			points, noticed := r.walk("load "+module, step, func(n int) (bool, error) {
 				return in.own(n, func() error { return loadOnce(t, module) })
 			}, func(n int, err error) {
 				if err != nil && !errors.Is(err, syscall.ENOMEM) {
@@ -56,8 +57,10 @@ func TestLoadOutOfMemory(t *testing.T) {
 				}
 				r.atBaseline()
 			})
-			if points == 0 {
-				t.Error("nothing was allocated")
+			// rxpost_send does without what it does not get; of the other's a sample
+			// may be all of that kind.
+			if points == 0 || noticed == 0 && module == "rxpost_recv" && !instrumented() {
+				t.Errorf("%d allocations failed, %d were noticed", points, noticed)
 			}
 			modprobe(t, module)
 			r.reconnect()

@@ -14,20 +14,32 @@ import (
 	"github.com/rxpost/rxpost/internal/rdma"
 )
 
-// addTiny makes r0 with little to allocate for a connection.
-func (r *rig) addTiny() ctl.Receiver {
-	r.t.Helper()
-	return r.add(ctl.ReceiverConfig{
+// visitors is how many messages a visit sends.
+const visitors = 20
+
+// tiny is a receiver with little to allocate for a connection. On iWARP it has a
+// receive for each message of a visit, which in turn has none for answers.
+func (r *rig) tiny() ctl.ReceiverConfig {
+	cfg := ctl.ReceiverConfig{
 		Depth: u32(4), Batch: u32(2), SlotSize: u32(64), MaxConns: u32(2), Sink: ptr(ctl.SinkEcho),
 		DrainTimeout: ptr(ctl.Milliseconds(1000)),
-	})
+	}
+	if r.device.iwarp {
+		cfg.Depth, cfg.Sink = u32(visitors), ptr(ctl.SinkVerify)
+	}
+	return cfg
+}
+
+func (r *rig) addTiny() ctl.Receiver {
+	r.t.Helper()
+	return r.add(r.tiny())
 }
 
 // visit connects to r0, sends a little, and waits until r0 has forgotten it.
 func (r *rig) visit() error {
 	r.t.Helper()
 	id := r.start(ctl.RunConfig{
-		Count: ptr(uint64(20)), InFlight: u32(2), ConnectTimeout: ptr(ctl.Milliseconds(4000)),
+		Count: ptr(uint64(visitors)), InFlight: u32(2), ConnectTimeout: ptr(ctl.Milliseconds(4000)),
 		DrainTimeout: ptr(ctl.Milliseconds(200)),
 	})
 	run, err := r.ctl.WaitRun(r.ctx, id)
@@ -84,8 +96,9 @@ func (o outcomes) log(t *testing.T) {
 
 // Whatever is missing while a connection is made or ended, it ends, with an event,
 // and leaves nothing; the next one is served.
-func TestConnectionOutOfMemory(t *testing.T) {
-	r := newRig(t)
+func TestConnectionOutOfMemory(t *testing.T) { onEachDevice(t, connectionOutOfMemory) }
+
+func connectionOutOfMemory(t *testing.T, r *rig) {
 	in := below(t, "rxpost_recv")
 	worker := r.addTiny().WorkerPID
 	events, ends := r.listen(), outcomes{}
@@ -94,7 +107,7 @@ func TestConnectionOutOfMemory(t *testing.T) {
 	}
 	r.visited(events)
 	same := r.asBefore()
-	points := r.walk("connection, in the worker", 6, func(n int) (bool, error) {
+	points, noticed := r.walk("connection, in the worker", 5, func(n int) (bool, error) {
 		return in.others(n, []uint32{worker}, r.visit)
 	}, func(_ int, err error) {
 		ends.note(err)
@@ -111,8 +124,8 @@ func TestConnectionOutOfMemory(t *testing.T) {
 		r.visited(events)
 	})
 	ends.log(t)
-	if points == 0 {
-		t.Error("nothing was allocated")
+	if noticed == 0 {
+		t.Errorf("%d allocations failed, and no connection with them", points)
 	}
 	r.deleteReclaiming()
 }
@@ -126,8 +139,9 @@ func (r *rig) heard() (n uint64) {
 
 // The CM's threads run the listener's handler, and others send the events. The
 // memory for these may lack, too.
-func TestListenerOutOfMemory(t *testing.T) {
-	r := newRig(t)
+func TestListenerOutOfMemory(t *testing.T) { onEachDevice(t, listenerOutOfMemory) }
+
+func listenerOutOfMemory(t *testing.T, r *rig) {
 	in := below(t, "rxpost_recv")
 	r.addTiny()
 	events := r.listen() // or there is nobody to send events to
@@ -137,7 +151,7 @@ func TestListenerOutOfMemory(t *testing.T) {
 	}
 	same := r.asBefore()
 	before := r.heard()
-	points := r.walk("connection, in kworkers", 2, func(n int) (failed bool, err error) {
+	points, _ := r.walk("connection, in kworkers", 1, func(n int) (failed bool, err error) {
 		// A thread that was made meanwhile does not count: three times is proof.
 		for range 3 {
 			before = r.heard()
@@ -183,13 +197,14 @@ func TestPollersAllocateNothing(t *testing.T) {
 }
 
 // A deletion in which memory is missing ends none the less.
-func TestDeletionOutOfMemory(t *testing.T) {
-	r := newRig(t)
+func TestDeletionOutOfMemory(t *testing.T) { onEachDevice(t, deletionOutOfMemory) }
+
+func deletionOutOfMemory(t *testing.T, r *rig) {
 	in := below(t, "rxpost_recv")
 	same := r.asBefore()
-	points := r.walk("recv del, in worker and kworkers", 4, func(n int) (failed bool, err error) {
-		rcv := r.addTiny()
-		tr := r.launch(1, ctl.RunConfig{InFlight: u32(2), DrainTimeout: ptr(ctl.Milliseconds(200))})
+	points, _ := r.walk("recv del, in worker and kworkers", 3, func(n int) (failed bool, err error) {
+		rcv := r.add(r.device.deep(r.tiny()))
+		tr := r.launch(1, r.device.paced(ctl.RunConfig{InFlight: u32(2), DrainTimeout: ptr(ctl.Milliseconds(200))}))
 		r.othersGoOn(1, 20)
 		failed, err = in.others(n, append(kworkers(t), rcv.WorkerPID), func() error {
 			err := errorOf(r.ctl.DeleteNoWait(r.ctx, "r0"))
@@ -236,7 +251,7 @@ func TestDeviceOutOfMemory(t *testing.T) {
 	worker := r.addTiny().WorkerPID
 	var tr *traffic
 	connect := func() {
-		tr = r.launch(1, ctl.RunConfig{InFlight: u32(2), DrainTimeout: ptr(ctl.Milliseconds(200))})
+		tr = r.launch(1, r.device.paced(ctl.RunConfig{InFlight: u32(2), DrainTimeout: ptr(ctl.Milliseconds(200))}))
 		r.othersGoOn(1, 20)
 	}
 	gone := func() {
@@ -246,8 +261,8 @@ func TestDeviceOutOfMemory(t *testing.T) {
 			t.Errorf("receiver: %+v", rcv)
 		}
 	}
-	remove := func() error { return rdma.Host().Delete(deviceName) }
-	points := r.walk("link del", 3, func(n int) (bool, error) {
+	remove := func() error { return rdma.Host().Delete(r.device.name) }
+	points, _ := r.walk("link del", 3, func(n int) (bool, error) {
 		connect()
 		return in.everywhere(n, append(kworkers(t), worker), remove)
 	}, func(_ int, err error) {
@@ -259,13 +274,13 @@ func TestDeviceOutOfMemory(t *testing.T) {
 		r.addDevice()
 		r.listensAgain()
 	})
-	points += r.walk("link add", 12, func(n int) (bool, error) {
+	more, _ := r.walk("link add", 7, func(n int) (bool, error) {
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
 		gone()
 		return in.everywhere(n, append(kworkers(t), worker), func() error {
-			if err := rdma.Host().Add(deviceName, "rxe", netdevName); err != nil {
+			if err := rdma.Host().Add(r.device.name, r.device.kind, netdevName); err != nil {
 				return err
 			}
 			r.listensAgain()
@@ -279,8 +294,8 @@ func TestDeviceOutOfMemory(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
-	if points == 0 {
-		t.Error("nothing was allocated")
+	if points == 0 || more == 0 {
+		t.Errorf("%d allocations failed when the device went, %d when it came", points, more)
 	}
 	r.deleteReclaiming()
 	// The new device's resources are not those of the old; it goes if there are none.

@@ -34,7 +34,7 @@ func (r *rig) hitNth(point string, n int, do func() error) (hit bool, err error)
 func (r *rig) hits(point string, want int, do func() error, check func(n int, err error)) {
 	r.t.Helper()
 	same := r.asBefore()
-	got := r.walk("fault point "+point, 1, func(n int) (bool, error) { return r.hitNth(point, n, do) }, func(n int, err error) {
+	got, _ := r.walk("fault point "+point, 1, func(n int) (bool, error) { return r.hitNth(point, n, do) }, func(n int, err error) {
 		check(n, err)
 		same()
 	})
@@ -55,25 +55,27 @@ func TestEachFailureOfAConnection(t *testing.T) {
 		"qp":  {1, "cannot create a QP of that depth (-12)"},
 	} {
 		t.Run(point, func(t *testing.T) {
-			r := newRig(t)
-			r.add(ctl.ReceiverConfig{Depth: u32(slots), Segments: []uint32{32, 64}, MaxConns: u32(2), Sink: ptr(ctl.SinkVerify)})
-			r.hits(point, c.hits, r.visit, func(n int, err error) {
-				if n > c.hits {
-					return // and it was served: see walk
-				}
-				if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("got %v, want %q", err, c.says)
-				}
+			onEachDevice(t, func(t *testing.T, r *rig) {
+				r.add(ctl.ReceiverConfig{Depth: u32(slots), Segments: []uint32{32, 64}, MaxConns: u32(2), Sink: ptr(ctl.SinkVerify)})
+				r.hits(point, c.hits, r.visit, func(n int, err error) {
+					if n > c.hits {
+						return // and it was served: see walk
+					}
+					if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), c.says) {
+						t.Errorf("got %v, want %q", err, c.says)
+					}
+				})
+				r.deleteSoon()
 			})
-			r.deleteSoon()
 		})
 	}
 }
 
 // A receiver of which one CQ cannot be had is not made.
-func TestEachCQFails(t *testing.T) {
+func TestEachCQFails(t *testing.T) { onEachDevice(t, eachCQFails) }
+
+func eachCQFails(t *testing.T, r *rig) {
 	const pollers = 4
-	r := newRig(t)
 	made := false
 	r.hits("cq", pollers, func() error {
 		_, err := r.ctl.Add(r.ctx, ctl.ReceiverConfig{Name: "r0", Addr: listenAddr, Depth: u32(4), Pollers: u32(pollers)})
@@ -84,7 +86,7 @@ func TestEachCQFails(t *testing.T) {
 			r.delete()
 			return
 		}
-		refused(t, err, syscall.ENOMEM, fmt.Sprintf("cannot make poller %d on rxe0 (error -12)", n-1))
+		refused(t, err, syscall.ENOMEM, fmt.Sprintf("cannot make poller %d on %s (error -12)", n-1, r.device.name))
 	})
 	r.works()
 }

@@ -273,10 +273,17 @@ func (h *hostile) speaksEarly() {
 			h.t.Errorf("status %d", status)
 		}
 	}
-	h.r.await("early messages", func() bool {
+	h.r.must("early messages", func() error {
+		// Others may still be there, whose end is not known yet.
 		conns := h.r.conns()
-		i := slices.IndexFunc(conns, func(c ctl.Conn) bool { return c.Index != h.index })
-		return len(conns) == 2 && conns[i].Counters.Messages == early && conns[i].State == ctl.ConnStateFilled
+		i := slices.IndexFunc(conns, func(c ctl.Conn) bool { return c.QPN == q.peer })
+		if i < 0 {
+			return fmt.Errorf("no QP %d among %+v", q.peer, conns)
+		}
+		if c := conns[i]; c.Counters.Messages != early || c.State != ctl.ConnStateFilled {
+			return fmt.Errorf("connection: %+v", c)
+		}
+		return nil
 	})
 	q.die()
 }

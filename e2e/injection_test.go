@@ -36,9 +36,10 @@ func allocators() []string {
 	return []string{"/sys/kernel/debug/failslab/", "/sys/kernel/debug/fail_page_alloc/"}
 }
 
-// newInjection prepares faults for whatever is allocated below a range of code.
+// newInjection prepares faults for whatever is allocated below a range of code, one
+// of the kernel's symbols.
 // A kernel that was built for it must have them; Debian's have not.
-func newInjection(t *testing.T, begin, end uint64) *injection {
+func newInjection(t *testing.T, all []symbol, begin, end uint64) *injection {
 	t.Helper()
 	if _, err := os.Stat(allocators()[0]); errors.Is(err, fs.ErrNotExist) {
 		// debug and next have vm/config/faults.config: it missing there is a failure.
@@ -46,10 +47,12 @@ func newInjection(t *testing.T, begin, end uint64) *injection {
 			t.Skipf("kernel %s is built without fault injection", kernel)
 		}
 	}
+	rejectBegin, rejectEnd := kmemleak(t, all)
 	for _, dir := range allocators() {
 		for name, value := range map[string]any{
 			"probability": 0, "interval": 1, "times": neverUsedUp, "space": 0, "task-filter": "N", "verbose": 0,
 			"ignore-gfp-wait": "N", "stacktrace-depth": 32, "require-start": begin, "require-end": end,
+			"reject-start": rejectBegin, "reject-end": rejectEnd,
 		} {
 			setKnob(t, dir+name, value)
 		}
@@ -61,6 +64,29 @@ func newInjection(t *testing.T, begin, end uint64) *injection {
 	in.begun = in.failures()
 	t.Cleanup(func() { figure(t, "faults injected", in.failures()-in.begun) })
 	return in
+}
+
+// kmemleak is where the kernel keeps book of what is allocated, which allocates,
+// too, below whoever did. That it finds no memory changes nothing for anyone, so it
+// is no failure of theirs (6.12 mm/kmemleak.c:470). Without it there is nothing.
+func kmemleak(t *testing.T, all []symbol) (begin, end uint64) {
+	t.Helper()
+	ours := func(s symbol) bool {
+		switch s.name {
+		case "create_object", "__create_object", "__alloc_object", "mem_pool_alloc": // as far as they are not inlined
+			return s.module == "" && strings.EqualFold(s.kind, "t")
+		}
+		return false
+	}
+	if !slices.ContainsFunc(all, func(s symbol) bool { return s.name == "kmemleak_alloc" && s.at != 0 }) {
+		return 0, 0
+	}
+	begin, end = span(t, all, "kmemleak's own code", ours)
+	// One file's functions: more would take others' failures away.
+	if size := end - begin; size > 1<<16 {
+		t.Fatalf("kmemleak's own code is said to be %d bytes", size)
+	}
+	return begin, end
 }
 
 func setKnob(t *testing.T, file string, value any) {
@@ -97,8 +123,9 @@ func readLine(t *testing.T, file string) string {
 // the functions it calls.
 func below(t *testing.T, module string) *injection {
 	t.Helper()
-	begin, end := textOf(t, module)
-	return newInjection(t, begin, end)
+	all := symbols(t)
+	begin, end := textOf(t, all, module)
+	return newInjection(t, all, begin, end)
 }
 
 // symbol is one of the kernel's, or of a module's.
@@ -135,17 +162,17 @@ func symbols(t *testing.T) []symbol {
 
 // textOf is where the kernel has a module's code: from its first function to
 // whatever comes after its last. Modules may lie side by side (since 6.13).
-func textOf(t *testing.T, module string) (begin, end uint64) {
+func textOf(t *testing.T, all []symbol, module string) (begin, end uint64) {
 	t.Helper()
-	return span(t, symbols(t), "module "+module, func(s symbol) bool {
+	return span(t, all, "module "+module, func(s symbol) bool {
 		return s.module == module && strings.EqualFold(s.kind, "t")
 	})
 }
 
 // functionOf is where the kernel's own function of that name is.
-func functionOf(t *testing.T, name string) (begin, end uint64) {
+func functionOf(t *testing.T, all []symbol, name string) (begin, end uint64) {
 	t.Helper()
-	return span(t, symbols(t), name, func(s symbol) bool { return s.module == "" && s.name == name })
+	return span(t, all, name, func(s symbol) bool { return s.module == "" && s.name == name })
 }
 
 // span is from the first symbol that is wanted to the one after the last.

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -89,6 +90,14 @@ func dice(t *testing.T) *rand.Rand {
 	seed := uint64(number("RXPOST_SEED", 1))
 	t.Logf("RXPOST_SEED=%d repeats this", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// diceOf are those of one thing among several: each has its own row of numbers.
+func diceOf(t *testing.T, name string) *rand.Rand {
+	t.Helper()
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(uint64(number("RXPOST_SEED", 1)), h.Sum64()))
 }
 
 // figure reports how often something was done. `make soak` adds the figures of a

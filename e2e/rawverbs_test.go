@@ -177,6 +177,7 @@ type rawQP struct {
 	v      *verbs
 	handle uint32
 	qpn    uint32
+	peer   uint32 // the queue pair at the other end, from RTR on
 	sq, cq ring
 	buf    memory
 	sent   uint32
@@ -207,6 +208,9 @@ func (q *rawQP) to(state uint32) {
 	q.t.Helper()
 	req := append(make([]byte, 8), words(q.id, state)...)
 	a := q.rawPeer.ask(ucmInitQPAttr, req, 0, qpAttrSize)
+	if state == qpsRTR {
+		q.peer = binary.NativeEndian.Uint32(a[32:])
+	}
 	ah := a[40:72]
 	dest := append(append([]byte{}, ah[:20]...), ah[24], ah[25], 0, 0) // dgid, flow_label, dlid
 	dest = append(dest, ah[20], ah[21], ah[22], ah[26], ah[27], ah[28], ah[29], ah[30])

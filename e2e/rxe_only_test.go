@@ -56,17 +56,16 @@ var rxeOnly = map[string]string{
 	"TestDevicesComeWhileReceiversAreRefused": noDevice,
 	"TestUnloadSenderTellsWaiter":             noDevice,
 	"idle_test.go":                            noDevice,
-	"drainloss_test.go":                       noDevice,
 	"misreport_test.go":                       noDevice,
 	"threads_test.go":                         noDevice,
-	"failnth_test.go":                         noDevice,
-	"failnth_threads_test.go":                 noDevice,
 	"failnth_module_test.go":                  noDevice,
-	"faultwalk_test.go":                       noDevice,
 	"fuzz_test.go":                            noDevice,
 	"hostile_test.go":                         "its peers post by raw verbs on InfiniBand",
 	"storm_test.go":                           "it goes for rxe's module and devices",
 	"fuzz_stranger_test.go":                   noDevice,
+	"TestDeviceOutOfMemory":                   "the removal is the core's, and the walk takes a minute",
+	"TestPollersAllocateNothing":              unpaced,
+	"TestEachPostRefused":                     unpaced,
 	"TestListWhileDevicesGo":                  noDevice,
 	"send_qps_test.go":                        noDevice,
 	"TestRoundTripCLI":                        noDevice,
@@ -141,7 +140,7 @@ func choosesDevices(f *ast.FuncDecl) bool {
 		}
 		if name, ok := call.Fun.(*ast.Ident); ok {
 			switch name.Name {
-			case "onEachDevice", "eachDevice", "onSIW":
+			case "onEachDevice", "eachDevice", "eachLoss", "onSIW":
 				chooses = true
 			}
 		}

@@ -404,6 +404,24 @@ static void expire_drain(struct kthread_work *work)
 }
 
 /*
+ * Whether the peer has to see an abort. siw flushes sends on the way from RTS to
+ * ERR, and not from CLOSING, where a disconnect takes it (6.12
+ * siw_qp_nextstate_from_close()): answers that are left would never complete.
+ * Only of a connection that stood: siw tells iwcm of the end, for which that is a
+ * BUG as long as it awaits the beginning (6.12 core/iwcm.c, cm_close_handler()).
+ */
+static bool must_abort(struct rxpost_conn *conn)
+{
+	struct rxpost_published pub;
+
+	if (READ_ONCE(conn->state) != RXPOST_CONN_STATE_LIVE ||
+	    !rxpost_binding_is_iwarp(conn->poller->binding))
+		return false;
+	rxpost_read_conn(conn, &pub);
+	return pub.sends.outstanding;
+}
+
+/*
  * From here on the peer knows, and the device flushes. The handler lock is not
  * held: on iWARP rdma_disconnect() waits for a connection that is being
  * established, whose event wants that lock before it wakes the waiter (6.12
@@ -414,18 +432,21 @@ static void expire_drain(struct kthread_work *work)
 static void disconnect(struct rxpost_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	bool abort = must_abort(conn);
 
 	set_state(conn, RXPOST_CONN_STATE_DRAINING);
 	set_bit(RXPOST_CONN_NO_POST, &conn->flags);
 	if (conn->accepted && rxpost_fault_value(RXPOST_FAULT_NOERR))
 		return;
+	if (abort)
+		ib_modify_qp(conn->queue.qp, &attr, IB_QP_STATE);
 	if (conn->accepted)
 		rdma_disconnect(conn->id);
 	else if (!conn->answered)
 		rdma_reject(conn->id, conn->reason, strlen(conn->reason) + 1,
 			    IB_CM_REJ_CONSUMER_DEFINED);
 	/* Both may fail when the peer was faster; the QP must flush anyway. */
-	if (conn->queue.qp)
+	if (conn->queue.qp && !abort)
 		ib_modify_qp(conn->queue.qp, &attr, IB_QP_STATE);
 }
 

@@ -42,6 +42,7 @@ static void on_cq_event(struct ib_event *event, void *context)
 	if (event->event != IB_EVENT_CQ_ERR)
 		return;
 	WRITE_ONCE(p->cq_failed, true);
+	smp_mb(); /* see rxpost_poller_kick() */
 	poller_wake(p);
 }
 
@@ -330,6 +331,11 @@ void rxpost_poller_kick(struct rxpost_poller *p)
 {
 	/* The configuration is seen before the kick: see obey_kick(). */
 	smp_store_release(&p->kicked, true);
+	/*
+	 * Two writes here, of kicked and notified; the thread clears one and reads
+	 * the other. That is in order only if both sides have a full barrier.
+	 */
+	smp_mb();
 	poller_wake(p);
 }
 

@@ -11,6 +11,7 @@
  * with another buffer or with anything else, as DMA demands.
  */
 #include <linux/dma-mapping.h>
+#include <linux/kmemleak.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -32,7 +33,7 @@ static u64 buffer_bytes(u32 slots, u32 size)
 	u64 pages = DIV_ROUND_UP(slots, buffers_per_page(size));
 
 	return (pages << (PAGE_SHIFT + get_order(size))) +
-	       pages * sizeof(struct page *);
+	       pages * sizeof(void *);
 }
 
 static u32 slot_shift(u32 nr_segments)
@@ -75,10 +76,15 @@ static int alloc_pages_of(struct rxpost_buffers *b, u32 n, int node)
 		return -ENOMEM;
 	while (b->nr_pages < n) {
 		struct page *page = alloc_pages_node(node, gfp, b->order);
+		void *buf;
 
 		if (!page)
 			return -ENOMEM;
-		b->pages[b->nr_pages++] = page;
+		/* Pages are not its business unless told; a peer writes them. */
+		buf = page_address(page);
+		kmemleak_alloc(buf, PAGE_SIZE << b->order, 1, GFP_KERNEL);
+		kmemleak_no_scan(buf);
+		b->pages[b->nr_pages++] = buf;
 	}
 	return 0;
 }
@@ -116,8 +122,12 @@ static void free_buffers(struct rxpost_queue *q)
 	for (i = 0; q->buffers && i < q->nr_segments; i++) {
 		struct rxpost_buffers *b = &q->buffers[i];
 
-		while (b->nr_pages)
-			__free_pages(b->pages[--b->nr_pages], b->order);
+		while (b->nr_pages) {
+			void *buf = b->pages[--b->nr_pages];
+
+			kmemleak_free(buf);
+			free_pages((unsigned long)buf, b->order);
+		}
 		kvfree(b->pages);
 	}
 	kfree(q->buffers);
@@ -176,7 +186,7 @@ static int init_slot(struct rxpost_queue *q, struct rxpost_conn *conn,
 
 	for (k = 0; k < q->nr_segments; k++) {
 		const struct rxpost_buffers *b = &q->buffers[k];
-		void *buf = page_address(b->pages[i / b->per_page]) +
+		void *buf = b->pages[i / b->per_page] +
 			    (i % b->per_page) * b->stride;
 
 		ret = map_segment(q, &s->sge[k], buf, b->size);

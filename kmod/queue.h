@@ -66,7 +66,7 @@ static_assert(RXPOST_ECHO_SIZE < 1 << 6);
 
 /**
  * struct rxpost_buffers - memory of one segment of all slots of a queue
- * @pages: allocations of 2^@order pages each
+ * @pages: where the allocations are, of 2^@order pages each
  * @nr_pages: how many are allocated
  * @order: size of each
  * @per_page: buffers in each
@@ -74,7 +74,7 @@ static_assert(RXPOST_ECHO_SIZE < 1 << 6);
  * @size: bytes in a buffer
  */
 struct rxpost_buffers {
-	struct page **pages;
+	void **pages;
 	u32 nr_pages;
 	u32 order;
 	u32 per_page;

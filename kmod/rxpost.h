@@ -16,7 +16,10 @@
  *				a receiver's binding and state. Sleeps. Never
  *				held over a wait for the network.
  *	the CM's handler lock	rdma_lock_handler(): state of one CM id
+ *	events_lock		event.c: what is to be sent. Under any of the above
  *	receiver->lock		see the struct. CM handlers and pollers take it
+ * rebind_lock (device.c) is taken with nothing but rxpost_mutex, and nothing is
+ * taken with it.
  */
 #ifndef _RXPOST_H
 #define _RXPOST_H

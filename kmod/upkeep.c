@@ -11,14 +11,16 @@
 
 /*
  * How long a peer has been silent that could have been heard. With messages
- * still held, or nothing posted, it is us who keep it waiting.
+ * still held, or nothing posted, it is us who keep it waiting, unless we wait for
+ * it to take answers.
  */
 static u64 silent_ns(struct rxpost_conn *conn)
 {
 	struct rxpost_published pub;
 
 	rxpost_read_conn(conn, &pub);
-	if (pub.ledger.held || !pub.ledger.outstanding)
+	if (!pub.sends.outstanding &&
+	    (pub.ledger.held || !pub.ledger.outstanding))
 		return 0;
 	return ktime_get_ns() - max(pub.last_rx_ns, conn->upkeep_ns);
 }

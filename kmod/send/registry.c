@@ -12,6 +12,9 @@
  */
 #include "send.h"
 
+/* How long the log hears nothing while a provider takes its time. */
+#define RXPS_PATIENCE	(60 * HZ)
+
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -437,11 +440,20 @@ static bool rxps_run_device_gone(struct rxps_run *run,
 	return uses;
 }
 
+/* Nothing may be freed before the provider returns: say what is waited for. */
+static void rxps_run_await(struct rxps_run *run)
+{
+	while (!wait_for_completion_timeout(&run->released, RXPS_PATIENCE))
+		pr_warn("run %u on %s still waits for the provider\n", run->id,
+			run->devname);
+}
+
 /**
  * rxps_runs_device_gone() - end all runs on a device and wait for their end
  * @device: device that is being removed
  *
- * Context: process, in the client's .remove; each run bounds its own end.
+ * Context: process, in the client's .remove; each run bounds its own end, but
+ * for what the provider takes to connect or to destroy a QP.
  */
 void rxps_runs_device_gone(struct ib_device *device)
 {
@@ -459,7 +471,7 @@ void rxps_runs_device_gone(struct ib_device *device)
 	while ((run = rxps_run_get_next(id + 1))) {
 		id = run->id;
 		if (rxps_run_device_gone(run, device))
-			wait_for_completion(&run->released);
+			rxps_run_await(run);
 		rxps_run_put(run);
 	}
 }
@@ -483,6 +495,8 @@ void rxps_runs_exit(void)
 	mutex_unlock(&rxps_runs_lock);
 
 	schedule_work(&rxps_reap_work);
-	wait_event(rxps_empty, xa_empty(&rxps_runs));
+	while (!wait_event_timeout(rxps_empty, xa_empty(&rxps_runs),
+				   RXPS_PATIENCE))
+		pr_warn("runs still wait for the provider\n");
 	flush_work(&rxps_reap_work);
 }
