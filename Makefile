@@ -53,7 +53,7 @@ e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
 # building one takes longer than go test waits for its tests.
 e2e-%: deps build
 	@$(BIN)/rxvm build --kernel $* >/dev/null
-	$(GO) test -count=1 -timeout 30m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
+	$(GO) test -count=1 -timeout 60m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
 test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
 

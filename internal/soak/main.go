@@ -32,6 +32,10 @@ func main() {
 	flag.StringVar(&o.table, "table", "", "file to write the table to; default: only print it")
 	flag.StringVar(&o.only, "part", "", "run this part only, all the time")
 	flag.Parse()
+	if err := o.valid(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := soak(ctx, o); err != nil {
@@ -40,6 +44,25 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// valid finds fault before an hour is spent.
+func (o options) valid(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("what is %q? There are only flags", rest[0])
+	case o.duration <= 0:
+		return fmt.Errorf("-duration: %v is no time", o.duration)
+	case o.seed > mostSeed:
+		return fmt.Errorf("-seed: %d is more than %d", o.seed, uint64(mostSeed))
+	case o.table != "":
+		_, _, err := tableIn(o.table)
+		return err
+	}
+	return nil
+}
+
+// mostSeed leaves room for the seeds of further runs: the tests take 31 bits.
+const mostSeed = 1 << 30
 
 // soak runs the parts and writes what they did. What was found until an interrupt,
 // or until a run could not be made, is written all the same.
@@ -58,7 +81,7 @@ func soak(ctx context.Context, o options) error {
 	total := totals{}
 	began := time.Now()
 	failed := runParts(ctx, o, todo, shares, total)
-	text := table(total, o.seed, time.Since(began))
+	text := table(total, o.seed, time.Since(began), ctx.Err() != nil)
 	fmt.Print("\n", text)
 	if o.table != "" {
 		if err := writeTable(o.table, text); err != nil {

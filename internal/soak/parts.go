@@ -111,6 +111,9 @@ func (p part) run(ctx context.Context, o options, seed uint64, left time.Duratio
 	}()
 	r := readResult(out)
 	err = <-done
-	r.end(err, name)
-	return r, nil
+	if ctx.Err() != nil {
+		err = nil // that it was interrupted is no finding
+		r.tests = max(r.tests, 1)
+	}
+	return r, r.end(err, name)
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +17,7 @@ import (
 // result is what runs did and found.
 type result struct {
 	runs    int
+	tests   int               // that passed or failed
 	figures map[string]uint64 // how often something was done, by its name
 	found   []string          // failed tests and splats, each with its log's name
 	leaks   int
@@ -27,6 +29,7 @@ func newResult() *result { return &result{figures: map[string]uint64{}} }
 
 var (
 	figureLine = regexp.MustCompile(`\bfigure: (.+): (\d+)$`)
+	testLine   = regexp.MustCompile(`^--- (PASS|FAIL): `)
 	failLine   = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
 	splatLine  = regexp.MustCompile(`^--- ([a-zA-Z][a-zA-Z -]*)$`) // as rxvm names a splat's rule
 	knownLine  = regexp.MustCompile(`^rxvm: the kernel's own fault, .*\(seen: (\d+)\)$`)
@@ -48,6 +51,9 @@ func readResult(out io.Reader) *result {
 }
 
 func (r *result) line(line string) {
+	if testLine.MatchString(line) {
+		r.tests++
+	}
 	if m := figureLine.FindStringSubmatch(line); m != nil {
 		var n uint64
 		fmt.Sscan(m[2], &n)
@@ -57,7 +63,7 @@ func (r *result) line(line string) {
 		fmt.Sscan(m[1], &n)
 		r.figures["the kernel's own faults, known-issues.md"] += n
 	} else if m := failLine.FindStringSubmatch(line); m != nil {
-		r.found = append(r.found, m[1]+" failed")
+		r.failed(m[1])
 	} else if m := splatLine.FindStringSubmatch(line); m != nil {
 		r.found = append(r.found, m[1])
 		if m[1] == "leak" {
@@ -71,14 +77,35 @@ func (r *result) line(line string) {
 	}
 }
 
-// end is how go test ended.
-func (r *result) end(err error, log string) {
+// failed notes a test. The one whose part it is, if any, is named just before it and
+// did not fail otherwise.
+func (r *result) failed(name string) {
+	n := len(r.found)
+	if n > 0 {
+		if whole, ok := strings.CutSuffix(r.found[n-1], failedWord); ok && strings.HasPrefix(name, whole+"/") {
+			r.found = r.found[:n-1]
+		}
+	}
+	r.found = append(r.found, name+failedWord)
+}
+
+const failedWord = " failed"
+
+// end is how go test ended. One that ran no test has found nothing out.
+func (r *result) end(err error, log string) error {
+	if err == nil && r.tests == 0 {
+		err = errors.New("no test ran")
+	}
+	if err != nil && r.tests == 0 && len(r.found) == 0 {
+		return fmt.Errorf("%w: see %s", err, log)
+	}
 	if err != nil && len(r.found) == 0 {
 		r.found = append(r.found, err.Error())
 	}
 	for i := range r.found {
 		r.found[i] += " (" + log + ")"
 	}
+	return nil
 }
 
 // failures is in how many places something was found.
@@ -121,6 +148,7 @@ func (t totals) figures() []string {
 
 func (r *result) add(o *result) {
 	r.runs += o.runs
+	r.tests += o.tests
 	r.leaks += o.leaks
 	r.splats += o.splats
 	r.ledgers += o.ledgers

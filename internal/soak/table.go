@@ -18,9 +18,13 @@ const (
 )
 
 // table renders what was done and found as Markdown, a column for each kernel.
-func table(t totals, seed uint64, took time.Duration) string {
+func table(t totals, seed uint64, took time.Duration, interrupted bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`make soak SEED=%d`: %d runs in %v.\n\n", seed, t.runs(), took.Round(time.Second))
+	fmt.Fprintf(&b, "`make soak SEED=%d`: %d runs in %v", seed, t.runs(), took.Round(time.Second))
+	if interrupted {
+		b.WriteString(", then interrupted")
+	}
+	b.WriteString(".\n\n")
 	kernels := t.kernels()
 	row := func(name string, of func(kernel string) string) {
 		fmt.Fprintf(&b, "| %s |", name)
@@ -63,17 +67,26 @@ func table(t totals, seed uint64, took time.Duration) string {
 
 // writeTable puts text into the document, in the old table's place.
 func writeTable(name, text string) error {
+	before, after, err := tableIn(name)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(before+tableBegin+"\n\n"+text+"\n"+tableEnd+after), 0o644)
+}
+
+// tableIn is a document without its table: what comes before that, and after.
+func tableIn(name string) (before, after string, err error) {
 	doc, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", "", err
 	}
 	before, rest, ok := strings.Cut(string(doc), tableBegin)
 	if !ok {
-		return fmt.Errorf("%s: no line %q", name, tableBegin)
+		return "", "", fmt.Errorf("%s: no line %q", name, tableBegin)
 	}
-	_, after, ok := strings.Cut(rest, tableEnd)
+	_, after, ok = strings.Cut(rest, tableEnd)
 	if !ok {
-		return fmt.Errorf("%s: no line %q", name, tableEnd)
+		return "", "", fmt.Errorf("%s: no line %q", name, tableEnd)
 	}
-	return os.WriteFile(name, []byte(before+tableBegin+"\n\n"+text+"\n"+tableEnd+after), 0o644)
+	return before, after, nil
 }
