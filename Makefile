@@ -36,9 +36,10 @@ test-go: deps ## Go's unit tests, with the race detector
 # What is found stays as a seed in the package's testdata/fuzz: commit it.
 FUZZTIME ?= 30s
 fuzz: deps ## Fuzz all that decodes or parses, each target for FUZZTIME (30s)
+	@test -n "$(UNITS)" || { echo "fuzz: go list finds no package" >&2; exit 1; }
 	@for p in $(UNITS); do \
-		targets=$$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz') || continue; \
-		for f in $$targets; do \
+		targets=$$($(GO) test -list '^Fuzz' $$p) || exit; \
+		for f in $$(echo "$$targets" | grep '^Fuzz'); do \
 			echo "fuzz: $$p $$f"; \
 			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit; \
 		done; \

@@ -23,7 +23,7 @@ var (
 	slack = slowed(10 * time.Second)
 	// How often a race is tried: 50 times on a kernel at full speed, and for hours
 	// in a soak.
-	rounds = number("RXPOST_ROUNDS", usualRounds())
+	rounds = atLeastOne("RXPOST_ROUNDS", usualRounds())
 )
 
 // instrumented says whether the kernel watches every access to memory, which
@@ -67,6 +67,14 @@ func number(name string, unset int) int {
 		panic(fmt.Sprintf("%s: %v", name, err))
 	}
 	return int(n)
+}
+
+func atLeastOne(name string, unset int) int {
+	n := number(name, unset)
+	if n == 0 {
+		panic(name + ": 0 would prove nothing")
+	}
+	return n
 }
 
 // lasting is how long a test with dice goes on: RXPOST_SOAK if that is set, or

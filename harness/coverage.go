@@ -79,6 +79,31 @@ func notesIn(dir string) ([]string, error) {
 	return out, nil
 }
 
+// emptyCoverage removes the notes and counts of an older build, which would not fit
+// these. A folder in which there is anything else is somebody's, and stays.
+func emptyCoverage(dir string) error {
+	var old []string
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if ext := filepath.Ext(p); ext != notesExt && ext != countsExt {
+			return fmt.Errorf("%s is not of a coverage run: name an empty folder, or one that does not exist", p)
+		}
+		old = append(old, p)
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("coverage: %w", err)
+	}
+	for _, p := range old {
+		if err := os.Remove(p); err != nil {
+			return fmt.Errorf("coverage: %w", err)
+		}
+	}
+	return nil
+}
+
 // prepareCoverage puts the notes of a build into the folder that the counts are
 // to come to, and has the guest send those. Objects is where the build's were.
 func (c Config) prepareCoverage(pl *plan, built, objects string) error {
@@ -89,9 +114,8 @@ func (c Config) prepareCoverage(pl *plan, built, objects string) error {
 	if err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
-	// Counts of an older build would not fit the notes.
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("coverage: %w", err)
+	if err := emptyCoverage(dir); err != nil {
+		return err
 	}
 	notes, err := notesIn(built)
 	if err != nil {

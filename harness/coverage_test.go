@@ -47,6 +47,24 @@ func TestPrepareCoverage(t *testing.T) {
 	}
 }
 
+// Nothing but what a run of coverage wrote is ever removed.
+func TestCoverageIntoSomebodysFolder(t *testing.T) {
+	dir := t.TempDir()
+	counts, letter := filepath.Join(dir, "a", "old.gcda"), filepath.Join(dir, "z", "letter.txt")
+	writeFile(t, counts, "counts")
+	writeFile(t, letter, "words")
+	pl := &plan{outputs: map[string]bool{}}
+	err := (Config{Coverage: dir}).prepareCoverage(pl, t.TempDir(), "/work")
+	if err == nil || !strings.Contains(err.Error(), letter+" is not of a coverage run") {
+		t.Errorf("error %v", err)
+	}
+	for _, name := range []string{counts, letter} {
+		if !exists(name) {
+			t.Errorf("%s was removed", name)
+		}
+	}
+}
+
 func TestNoCoverage(t *testing.T) {
 	pl := &plan{outputs: map[string]bool{}}
 	if err := (Config{}).prepareCoverage(pl, "/no such", "/work"); err != nil || pl.spec.Coverage != nil || len(pl.outputs) != 0 {

@@ -113,6 +113,9 @@ func runVM(ctx context.Context, m machine, initrd *os.File, pl *plan, c Config) 
 	for name, n := range v.console.known() {
 		fmt.Fprintf(c.Stderr, "rxvm: the kernel's own fault, docs/known-issues.md: %s (seen: %d)\n", name, n)
 	}
+	if status.LockdepOff {
+		fmt.Fprintln(c.Stderr, "rxvm: lockdep turned itself off at that: locks were not checked from there on")
+	}
 	return status, err
 }
 
@@ -138,6 +141,9 @@ func (v *vm) verdict(st *wire.Status, err error) (wire.Status, error) {
 	}
 	if err != nil {
 		return wire.Status{}, err
+	}
+	if st.LockdepOff && len(v.console.known()) == 0 {
+		return wire.Status{}, errors.New("lockdep had turned itself off, and nothing on the console says why")
 	}
 	return *st, nil
 }

@@ -77,6 +77,9 @@ func (p *ports) work() (*wire.Status, error) {
 	if err := reportLeaks(); err != nil {
 		return nil, err
 	}
+	if status.LockdepOff, err = lockdepOff(); err != nil {
+		return nil, err
+	}
 	for _, o := range spec.Outputs {
 		if err := p.sendOutput(o); err != nil {
 			return nil, err

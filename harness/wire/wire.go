@@ -61,6 +61,8 @@ type Event struct {
 type Status struct {
 	Code   int            `json:"code"`
 	Signal syscall.Signal `json:"signal,omitempty"`
+	// LockdepOff: the kernel has lockdep, and it had turned itself off.
+	LockdepOff bool `json:"lockdep_off,omitempty"`
 }
 
 // ExitCode is the status as a shell would report it.
