@@ -16,38 +16,38 @@ import (
 // Run is what the kernel says of one run; attribute set "run" of rxpost_send.
 // Its counters are final in state done.
 type Run struct {
-	ID             uint32        `json:"id"`                   // id: never reused while the module is loaded
-	Addr           netip.Addr    `json:"addr"`                 // addr: where it connects to
-	Port           uint16        `json:"port"`                 // port: RDMA CM port, TCP port space
-	Size           uint32        `json:"size"`                 // size: bytes in a message
-	Count          uint64        `json:"count"`                // count: messages to send; 0 is without end
-	Duration       Milliseconds  `json:"duration-ms"`          // duration-ms: 0 is without end
-	Batch          uint32        `json:"batch"`                // batch: sends posted in one call
-	InFlight       uint32        `json:"in-flight"`            // in-flight: most sends posted and not completed
-	ConnectTimeout Milliseconds  `json:"connect-timeout-ms"`   // connect-timeout-ms
-	DrainTimeout   Milliseconds  `json:"drain-timeout-ms"`     // drain-timeout-ms
-	Rate           uint64        `json:"rate"`                 // rate: messages a second at the most; 0 is without limit
-	Opcode         Opcode        `json:"opcode"`               // opcode: what each message is
-	RemoteAddr     uint64        `json:"remote-addr"`          // remote-addr: peer's address, of an opcode that names one
-	RKey           uint32        `json:"rkey"`                 // rkey: peer's key, likewise
-	Hold           bool          `json:"hold,omitempty"`       // hold: connects, then waits for [Client.ReleaseRuns]
-	State          RunState      `json:"state"`                // state
-	Device         string        `json:"device,omitempty"`     // device: RDMA device, once known
-	QPN            uint32        `json:"qpn"`                  // qpn: local queue pair number
-	Posted         uint64        `json:"posted"`               // posted: sends the device accepted
-	Completed      uint64        `json:"completed"`            // completed: acknowledged by the peer, or on iWARP on its way
-	Flushed        uint64        `json:"flushed"`              // flushed: given back at the end
-	Failed         uint64        `json:"failed"`               // failed: completed in error
-	Reclaimed      uint64        `json:"reclaimed"`            // reclaimed: taken back after the QP was destroyed
-	Outstanding    uint32        `json:"outstanding"`          // outstanding: in the device's hands now
-	Bytes          uint64        `json:"bytes"`                // bytes: in completed sends
-	PostCalls      uint64        `json:"post-calls"`           // post-calls: calls of ib_post_send
-	Elapsed        time.Duration `json:"elapsed-ns"`           // elapsed-ns: first post to last completion, or to now
-	Status         []StatusCount `json:"status"`               // status: completions by status
-	RoundTrips     *RoundTrips   `json:"round-trip,omitempty"` // round-trip and what came back; nil for a run without
-	PID            uint32        `json:"pid,omitempty"`        // pid: thread id; 0 in state done
-	Errno          *Errno        `json:"error,omitempty"`      // error: what ended the run; nil when it ended as asked
-	Reason         string        `json:"reason,omitempty"`     // reason: why it ended before its time, one sentence
+	ID             uint32        `json:"id"`                    // id: never reused while the module is loaded
+	Addr           netip.Addr    `json:"addr"`                  // addr: where it connects to
+	Port           uint16        `json:"port"`                  // port: RDMA CM port, TCP port space
+	Size           uint32        `json:"size"`                  // size: bytes in a message
+	Count          uint64        `json:"count"`                 // count: messages to send; 0 is without end
+	Duration       Milliseconds  `json:"duration-ms"`           // duration-ms: 0 is without end
+	Batch          uint32        `json:"batch"`                 // batch: sends posted in one call
+	InFlight       uint32        `json:"in-flight"`             // in-flight: most sends posted and not completed
+	ConnectTimeout Milliseconds  `json:"connect-timeout-ms"`    // connect-timeout-ms
+	DrainTimeout   Milliseconds  `json:"drain-timeout-ms"`      // drain-timeout-ms
+	Rate           uint64        `json:"rate"`                  // rate: messages a second at the most; 0 is without limit
+	Opcode         Opcode        `json:"opcode"`                // opcode: what each message is
+	RemoteAddr     uint64        `json:"remote-addr,omitempty"` // remote-addr: peer's address, of an opcode that names one; only asked for with CAP_NET_ADMIN
+	RKey           uint32        `json:"rkey,omitempty"`        // rkey: peer's key, likewise
+	Hold           bool          `json:"hold,omitempty"`        // hold: connects, then waits for [Client.ReleaseRuns]
+	State          RunState      `json:"state"`                 // state
+	Device         string        `json:"device,omitempty"`      // device: RDMA device, once known
+	QPN            uint32        `json:"qpn"`                   // qpn: local queue pair number
+	Posted         uint64        `json:"posted"`                // posted: sends the device accepted
+	Completed      uint64        `json:"completed"`             // completed: acknowledged by the peer, or on iWARP on its way
+	Flushed        uint64        `json:"flushed"`               // flushed: given back at the end
+	Failed         uint64        `json:"failed"`                // failed: completed in error
+	Reclaimed      uint64        `json:"reclaimed"`             // reclaimed: taken back after the QP was destroyed
+	Outstanding    uint32        `json:"outstanding"`           // outstanding: in the device's hands now
+	Bytes          uint64        `json:"bytes"`                 // bytes: in completed sends
+	PostCalls      uint64        `json:"post-calls"`            // post-calls: calls of ib_post_send
+	Elapsed        time.Duration `json:"elapsed-ns"`            // elapsed-ns: first post to last completion, or to now
+	Status         []StatusCount `json:"status"`                // status: completions by status
+	RoundTrips     *RoundTrips   `json:"round-trip,omitempty"`  // round-trip and what came back; nil for a run without
+	PID            uint32        `json:"pid,omitempty"`         // pid: thread id; 0 in state done
+	Errno          *Errno        `json:"error,omitempty"`       // error: what ended the run; nil when it ended as asked
+	Reason         string        `json:"reason,omitempty"`      // reason: why it ended before its time, one sentence
 }
 
 // Err returns nil for a run that ended as asked or has not ended, and otherwise

@@ -221,10 +221,12 @@ const (
 	// it. Default send.
 	attrSendRunOpcode
 	// attrSendRunRemoteAddr is run.remote-addr. Peer's address that write,
-	// write-imm and read reach for. Default 0.
+	// write-imm and read reach for. Default 0. Shown with CAP_NET_ADMIN only,
+	// and not in events.
 	attrSendRunRemoteAddr
 	// attrSendRunRkey is run.rkey. Peer's key that write, write-imm and read
 	// show, and that send-inv invalidates. Default 0, which no peer has given.
+	// Shown as remote-addr is.
 	attrSendRunRkey
 	// attrSendRunRoundTrip is run.round-trip. The peer answers each message with
 	// its first bytes, a header at least, and the time until then is measured.

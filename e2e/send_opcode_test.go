@@ -4,6 +4,8 @@ package e2e
 // that the receiver outlives the rude ones.
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -186,4 +188,60 @@ func TestSendOpcodeRefused(t *testing.T) {
 		_, err := r.ctl.StartRun(r.ctx, tt.cfg)
 		refused(t, err, syscall.EINVAL, tt.sentence)
 	}
+}
+
+// Where a peer may be written is shown to those who may write there. Everybody else
+// sees the run.
+func TestKeysAreNotShown(t *testing.T) {
+	const key, addr = 0x1234, 0x10000
+	r := newRig(t)
+	r.add(ctl.ReceiverConfig{})
+	run := r.heldRuns(1, ctl.RunConfig{
+		Opcode: ptr(ctl.OpcodeWrite), RKey: u32(key), RemoteAddr: ptr(uint64(addr)), Count: ptr(uint64(1)),
+	})[0]
+	mine, err := r.ctl.Run(r.ctx, run.ID)
+	if err != nil || mine.RKey != key || mine.RemoteAddr != addr {
+		t.Errorf("shown to root: key %#x, address %#x, error %v", mine.RKey, mine.RemoteAddr, err)
+	}
+	theirs := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // for good: this thread is never root's again
+		theirs <- r.shownToNobody(run.ID)
+	}()
+	if err := <-theirs; err != nil {
+		t.Error(err)
+	}
+	r.release()
+	r.alone()
+	r.deleteSoon()
+}
+
+// shownToNobody gives up this thread's privileges and looks at a run, and at all.
+func (r *rig) shownToNobody(id uint32) error {
+	const nobody = 65534
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
+		return errno
+	}
+	c, err := ctl.New()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	run, err := c.Run(r.ctx, id)
+	if err != nil {
+		return err
+	}
+	all, err := c.Runs(r.ctx)
+	if err != nil {
+		return err
+	}
+	if run.ID != id || len(all) != 1 {
+		return fmt.Errorf("run %+v, all %+v", run, all)
+	}
+	for _, run := range append(all, run) {
+		if run.Opcode != ctl.OpcodeWrite || run.RKey != 0 || run.RemoteAddr != 0 {
+			return fmt.Errorf("nobody is shown %+v", run)
+		}
+	}
+	return nil
 }

@@ -33,9 +33,11 @@ static int rxps_nl_put_dst(struct sk_buff *skb, const struct rxps_config *cfg)
 	       nla_put_be16(skb, RXPOST_SEND_A_RUN_PORT, sin->sin_port);
 }
 
-static int rxps_nl_put_op(struct sk_buff *skb, const struct rxps_config *cfg)
+/* Where the peer may be written is told to those only who may write there. */
+static int rxps_nl_put_op(struct sk_buff *skb, const struct rxps_config *cfg,
+			  bool admin)
 {
-	u32 flags = cfg->op->flags;
+	u32 flags = admin ? cfg->op->flags : 0;
 
 	if (nla_put_u32(skb, RXPOST_SEND_A_RUN_OPCODE,
 			rxps_op_number(cfg->op)) ||
@@ -49,7 +51,7 @@ static int rxps_nl_put_op(struct sk_buff *skb, const struct rxps_config *cfg)
 }
 
 static int rxps_nl_put_config(struct sk_buff *skb,
-			      const struct rxps_config *cfg)
+			      const struct rxps_config *cfg, bool admin)
 {
 	if (rxps_nl_put_dst(skb, cfg) ||
 	    nla_put_u32(skb, RXPOST_SEND_A_RUN_SIZE, cfg->size) ||
@@ -63,7 +65,7 @@ static int rxps_nl_put_config(struct sk_buff *skb,
 			cfg->drain_timeout_ms) ||
 	    rxps_nl_put_u64(skb, RXPOST_SEND_A_RUN_RATE, cfg->rate) ||
 	    (cfg->hold && nla_put_flag(skb, RXPOST_SEND_A_RUN_HOLD)) ||
-	    rxps_nl_put_op(skb, cfg))
+	    rxps_nl_put_op(skb, cfg, admin))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -205,7 +207,7 @@ static int rxps_nl_put_state(struct sk_buff *skb, struct rxps_run *run,
 }
 
 static int rxps_nl_put_run(struct sk_buff *skb, struct rxps_run *run,
-			   u32 portid, u32 seq, int flags, u8 cmd)
+			   u32 portid, u32 seq, int flags, u8 cmd, bool admin)
 {
 	struct rxps_ledger ledger;
 	u32 state;
@@ -218,7 +220,7 @@ static int rxps_nl_put_run(struct sk_buff *skb, struct rxps_run *run,
 	if (rxps_nl_put_state(skb, run, &state))
 		goto cancel;
 	rxps_ledger_read(run, &ledger);
-	if (rxps_nl_put_config(skb, &run->cfg) ||
+	if (rxps_nl_put_config(skb, &run->cfg, admin) ||
 	    rxps_nl_put_ledger(skb, &ledger, state) ||
 	    rxps_nl_put_answers(skb, &run->cfg, &ledger))
 		goto cancel;
@@ -252,7 +254,8 @@ int rxpost_send_nl_run_get_doit(struct sk_buff *skb, struct genl_info *info)
 		goto put_run;
 	}
 	ret = rxps_nl_put_run(reply, run, info->snd_portid, info->snd_seq, 0,
-			      RXPOST_SEND_CMD_RUN_GET);
+			      RXPOST_SEND_CMD_RUN_GET,
+			      netlink_capable(skb, CAP_NET_ADMIN));
 	if (ret)
 		nlmsg_free(reply);
 	else
@@ -278,7 +281,8 @@ int rxpost_send_nl_run_get_dumpit(struct sk_buff *skb,
 	while (!ret && (run = rxps_run_get_next(cb->args[0] + 1))) {
 		ret = rxps_nl_put_run(skb, run, NETLINK_CB(cb->skb).portid,
 				      cb->nlh->nlmsg_seq, NLM_F_MULTI,
-				      RXPOST_SEND_CMD_RUN_GET);
+				      RXPOST_SEND_CMD_RUN_GET,
+				      netlink_capable(cb->skb, CAP_NET_ADMIN));
 		if (!ret)
 			cb->args[0] = run->id;
 		rxps_run_put(run);
@@ -301,7 +305,7 @@ void rxps_nl_run_event(struct rxps_run *run, u8 cmd)
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		return;
-	if (rxps_nl_put_run(skb, run, 0, 0, 0, cmd)) {
+	if (rxps_nl_put_run(skb, run, 0, 0, 0, cmd, false)) {
 		nlmsg_free(skb);
 		return;
 	}
