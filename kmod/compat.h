@@ -10,6 +10,7 @@
 #define _RXPOST_COMPAT_H
 
 #include <linux/kthread.h>
+#include <linux/workqueue.h>
 #include <net/genetlink.h>
 
 /* Attributes of a dump request. */
@@ -27,6 +28,13 @@ static inline struct nlattr **rxpost_dump_attrs(struct netlink_callback *cb)
 #define rxpost_run_worker(fmt, ...)	kthread_run_worker(0, fmt, ##__VA_ARGS__)
 #else
 #define rxpost_run_worker(fmt, ...)	kthread_create_worker(0, fmt, ##__VA_ARGS__)
+#endif
+
+/* Where the unbound one has a new name, in stable kernels too, the old one warns. */
+#ifdef RXPOST_HAVE_SYSTEM_DFL_WQ
+#define rxpost_unbound_wq	system_dfl_wq
+#else
+#define rxpost_unbound_wq	system_unbound_wq
 #endif
 
 /*

@@ -11,12 +11,14 @@
  *
  * The end of a connection, whoever asks for it (rxpost_conn_kill()):
  *	teardown_work	no more posts; rdma_disconnect(), then the QP to ERR (the
- *			other way round is an abort on siw); the poller drains
+ *			other way round is an abort on siw, see must_abort());
+ *			the poller drains
  *	poller		detaches at outstanding 0
  *	expire_work	after drain-timeout-ms: the poller detaches anyway
  *	finish_work	QP destroyed, then slots reclaimed, unmapped and freed,
  *			then the id destroyed
- * Nothing here waits for a completion; the worker stays free for others.
+ * Nothing here waits for a completion, so the worker stays free for others, but for
+ * what rdma_cm and providers wait for in rdma_disconnect() and the destructors.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>

@@ -6,11 +6,12 @@
  * once an RDMA device has its address. The removal waits for the receiver's
  * connections; the return is a work item's, which tries again every second as
  * long as a receiver is without a device and a device is there: an address can
- * come to a device at any time. Where it is there and something else is amiss,
- * it tries less and less often, since a try then costs much.
+ * come to a device at any time. For one whose address is there, and something else
+ * is amiss, it tries less and less often, since a try then costs much.
  */
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "rxpost.h"
 
 #define DEVICE_REMOVED	"the device is being removed"
@@ -44,7 +45,8 @@ static DECLARE_DELAYED_WORK(rebind_work, rebind_all);
  */
 static DEFINE_SPINLOCK(rebind_lock);
 static u32 nr_devices;		/* that are not going */
-static unsigned long interval = REBIND_INTERVAL;
+static u32 news;		/* how many devices came or went */
+static unsigned long due;	/* jiffies of rebind_work, if it is pending */
 static bool stopped;
 
 /**
@@ -59,18 +61,24 @@ bool rxpost_device_usable(struct ib_device *dev)
 	return ib_get_client_data(dev, &rxpost_client) == &here;
 }
 
+/* Never later than somebody else wants it. */
 static void rebind_in(unsigned long delay)
 {
+	unsigned long at = jiffies + delay;
+
 	lockdep_assert_held(&rebind_lock);
-	if (!stopped && nr_devices)
-		mod_delayed_work(system_unbound_wq, &rebind_work, delay);
+	if (stopped || !nr_devices ||
+	    (delayed_work_pending(&rebind_work) && time_before(due, at)))
+		return;
+	due = at;
+	mod_delayed_work(rxpost_unbound_wq, &rebind_work, delay);
 }
 
-/* As often as at first: there is news. */
+/* All are tried, and as often as at first: there is news. */
 static void rebind_afresh(unsigned long delay)
 {
 	lockdep_assert_held(&rebind_lock);
-	interval = REBIND_INTERVAL;
+	news++;
 	rebind_in(delay);
 }
 
@@ -127,28 +135,52 @@ static int rebind(struct rxpost_receiver *rcv)
 	return 0;
 }
 
-static void rebind_all(struct work_struct *work)
+/* Return: jiffies until a receiver is to be tried again; 0 if it need not be. */
+static unsigned long rebind_due(struct rxpost_receiver *rcv, u32 latest)
 {
-	struct rxpost_receiver *rcv;
-	bool waiting = false, amiss = false;
+	unsigned long now = jiffies;
 	int ret;
 
+	if (rcv->state != RXPOST_RECEIVER_STATE_NO_DEVICE)
+		return 0;
+	if (rcv->rebind_news != latest) {
+		rcv->rebind_news = latest;
+		rcv->rebind_at = now;
+		rcv->rebind_interval = REBIND_INTERVAL;
+	}
+	if (time_before(now, rcv->rebind_at))
+		return rcv->rebind_at - now;
+	ret = rebind(rcv);
+	if (!ret)
+		return 0;
+	rcv->rebind_interval = is_waiting(ret) ? REBIND_INTERVAL :
+		min_t(unsigned long, 2 * rcv->rebind_interval,
+		      REBIND_INTERVAL_MAX);
+	rcv->rebind_at = jiffies + rcv->rebind_interval;
+	return rcv->rebind_interval;
+}
+
+static void rebind_all(struct work_struct *work)
+{
+	unsigned long wait, next = 0;
+	struct rxpost_receiver *rcv;
+	u32 latest;
+
 	mutex_lock(&rxpost_mutex);
+	spin_lock(&rebind_lock);
+	latest = news;
+	spin_unlock(&rebind_lock);
 	list_for_each_entry(rcv, &rxpost_receivers, node) {
-		if (rcv->state != RXPOST_RECEIVER_STATE_NO_DEVICE)
-			continue;
-		ret = rebind(rcv);
-		waiting |= ret && is_waiting(ret);
-		amiss |= ret && !is_waiting(ret);
+		wait = rebind_due(rcv, latest);
+		if (wait && (!next || wait < next))
+			next = wait;
 	}
 	mutex_unlock(&rxpost_mutex);
 
 	spin_lock(&rebind_lock);
-	if (amiss)
-		interval = min_t(unsigned long, 2 * interval,
-				 REBIND_INTERVAL_MAX);
-	if (waiting || amiss)
-		rebind_in(interval);
+	/* With news since then the next pass is on its way, and sooner. */
+	if (next && latest == news)
+		rebind_in(next);
 	spin_unlock(&rebind_lock);
 }
 

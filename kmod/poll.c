@@ -123,12 +123,12 @@ static void pin(struct rxpost_poller *p)
 	const struct rxpost_config *cfg = &p->rcv->cfg;
 	u32 n = READ_ONCE(cfg->nr_cpus);
 	u32 cpu = n ? READ_ONCE(cfg->cpus[p->index % n]) : RXPOST_CPU_ANY;
+	const struct cpumask *mask = cpu == RXPOST_CPU_ANY ? &p->home :
+							     cpumask_of(cpu);
 
-	if (likely(cpu == p->cpu))
-		return;
-	if (!set_cpus_allowed_ptr(current, cpu == RXPOST_CPU_ANY ?
-					   &p->home : cpumask_of(cpu)))
-		p->cpu = cpu;
+	/* Where it is, not where it was sent: the kernel moves it, too (7.3). */
+	if (!cpumask_equal(current->cpus_ptr, mask))
+		set_cpus_allowed_ptr(current, mask);
 }
 
 /* A new target: look at every connection once. */
@@ -351,7 +351,6 @@ static int create_thread(struct rxpost_poller *p)
 		return PTR_ERR(task);
 	p->task = get_task_struct(task);
 	cpumask_copy(&p->home, task->cpus_ptr);
-	p->cpu = RXPOST_CPU_ANY;
 	return 0;
 }
 

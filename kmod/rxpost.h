@@ -313,7 +313,6 @@ struct rxpost_conn {
  * @retry: connections with refused receives, oldest first
  * @sinks: connections whose sink has to do something, by when
  * @home: CPUs it may run on when it is not pinned
- * @cpu: the one it is pinned to, or RXPOST_CPU_ANY
  */
 struct rxpost_poller {
 	struct rxpost_binding *binding;
@@ -332,7 +331,6 @@ struct rxpost_poller {
 	struct list_head retry;
 	struct timerqueue_head sinks;
 	struct cpumask home;
-	u32 cpu;
 	struct rxpost_histograms hist;
 	struct rxpost_fault_store late;	/* completions a fault point kept back */
 	struct ib_wc wc[RXPOST_BUDGET_MAX];
@@ -386,6 +384,9 @@ struct rxpost_receiver {
 	struct work_struct destroy_work;
 	u64 reserved;			/* bytes of the memory bound */
 	int rebind_err;			/* of the last try; rxpost_mutex */
+	u32 rebind_news;		/* device.c's, at that; rxpost_mutex */
+	unsigned long rebind_at;	/* jiffies of the next; rxpost_mutex */
+	unsigned long rebind_interval;	/* until the one after; rxpost_mutex */
 	u32 rnr_effective_us;
 	u32 cqe;
 
