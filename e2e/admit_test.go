@@ -151,3 +151,19 @@ func TestIdleTimeout(t *testing.T) {
 	r.alone()
 	r.deleteSoon()
 }
+
+// A peer that takes no answers holds what it sent, and its place, until it is let go
+// as one that is silent.
+func TestIdleWithoutTakingAnswers(t *testing.T) {
+	idle := slowed(300 * time.Millisecond)
+	r := newRig(t)
+	events := r.listen()
+	r.add(ctl.ReceiverConfig{Sink: ptr(ctl.SinkEcho), IdleTimeout: ptr(ctl.Milliseconds(idle / time.Millisecond))})
+	tr := r.launch(1, ctl.RunConfig{}) // which has no receives
+	ev := events.next(ctl.EventTypeConnDown)
+	if want := fmt.Sprintf("nothing received for %d ms (idle-timeout)", idle.Milliseconds()); ev.Reason != want {
+		t.Errorf("says %q, not %q", ev.Reason, want)
+	}
+	r.leave(tr)
+	r.deleteSoon()
+}

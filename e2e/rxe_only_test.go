@@ -64,6 +64,7 @@ var rxeOnly = map[string]string{
 	"storm_test.go":                           "it goes for rxe's module and devices",
 	"fuzz_stranger_test.go":                   noDevice,
 	"TestDeviceOutOfMemory":                   "the removal is the core's, and the walk takes a minute",
+	"TestIdleWithoutTakingAnswers":            "on iWARP an answer without a receive ends the connection",
 	"TestKeysAreNotShown":                     noDevice,
 	"TestPollersAllocateNothing":              unpaced,
 	"TestEachPostRefused":                     unpaced,
