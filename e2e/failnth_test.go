@@ -137,7 +137,9 @@ func (r *rig) walkCommands(in *injection, commands []command) {
 			}
 			same()
 		})
-		if (points > 0) != (c.step > 0) || (noticed > 0) != (c.step > 0) {
+		// Of a sample all may be of the kind that the kernel does without.
+		sample := instrumented() && c.step > 1
+		if (points > 0) != (c.step > 0) || noticed == 0 && points > 0 && !sample {
 			r.t.Errorf("%s: %d allocations failed, %d were noticed; want any: %v", c.name, points, noticed, c.step > 0)
 		}
 	}

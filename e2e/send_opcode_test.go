@@ -4,11 +4,15 @@ package e2e
 // that the receiver outlives the rude ones.
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/mdlayher/genetlink"
 
 	"github.com/rxpost/rxpost/ctl"
 )
@@ -193,9 +197,10 @@ func TestSendOpcodeRefused(t *testing.T) {
 // Where a peer may be written is shown to those who may write there. Everybody else
 // sees the run.
 func TestKeysAreNotShown(t *testing.T) {
-	const key, addr = 0x1234, 0x10000
+	const key, addr = 0x5ec7e7ed, 0x10000
 	r := newRig(t)
 	r.add(ctl.ReceiverConfig{})
+	heard := r.hearRuns()
 	run := r.heldRuns(1, ctl.RunConfig{
 		Opcode: ptr(ctl.OpcodeWrite), RKey: u32(key), RemoteAddr: ptr(uint64(addr)), Count: ptr(uint64(1)),
 	})[0]
@@ -211,9 +216,41 @@ func TestKeysAreNotShown(t *testing.T) {
 	if err := <-theirs; err != nil {
 		t.Error(err)
 	}
+	if said := heard(); !bytes.Contains(said, words(run.ID)) || bytes.Contains(said, words(key)) {
+		t.Errorf("the event is % x: want run %d, and no key %#x", said, run.ID, key)
+	}
 	r.release()
 	r.alone()
 	r.deleteSoon()
+}
+
+// hearRuns joins those who are told of runs, which anybody may, and returns what
+// returns the next message.
+func (r *rig) hearRuns() func() []byte {
+	r.t.Helper()
+	c, err := genetlink.Dial(nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { c.Close() })
+	f, err := c.GetFamily("rxpost_send")
+	if err == nil {
+		err = c.JoinGroup(f.Groups[0].ID)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return func() []byte {
+		r.t.Helper()
+		if err := c.SetReadDeadline(time.Now().Add(settleTime)); err != nil {
+			r.t.Fatal(err)
+		}
+		messages, _, err := c.Receive()
+		if err != nil || len(messages) == 0 {
+			r.t.Fatal(len(messages), err)
+		}
+		return messages[0].Data
+	}
 }
 
 // shownToNobody gives up this thread's privileges and looks at a run, and at all.

@@ -61,6 +61,13 @@ func (c *console) splats() []Splat {
 	return append([]Splat(nil), c.scanner.Splats()...)
 }
 
+// blinded says whether one of the kernel's own faults turned lockdep off.
+func (c *console) blinded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.scanner.Blinded()
+}
+
 // known returns the kernel's own faults, each with how often it was seen.
 func (c *console) known() map[string]int {
 	c.mu.Lock()

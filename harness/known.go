@@ -16,6 +16,9 @@ type knownFault struct {
 	name  string         // where docs/known-issues.md has it
 	first *regexp.Regexp // a report's first line
 	is    func(Splat) bool
+	// blinds: its report turns lockdep off, as KASAN's does and a WARNING does not
+	// (6.12 mm/kasan/report.c, kernel/panic.c).
+	blinds bool
 }
 
 func knownFaults() []knownFault {
@@ -32,8 +35,9 @@ func knownFaults() []knownFault {
 		first: regexp.MustCompile(`^WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:\d+ (at )?(rxe_sched_task|__reserve_if_idle)\+`),
 		is:    func(s Splat) bool { return warned.MatchString(s.functions("")) },
 	}, {
-		name:  rxe,
-		first: regexp.MustCompile(`^BUG: KASAN: slab-use-after-free in (rxe_sched_task|__reserve_if_idle|__lock_acquire)\+`),
+		name:   rxe,
+		first:  regexp.MustCompile(`^BUG: KASAN: slab-use-after-free in (rxe_sched_task|__reserve_if_idle|__lock_acquire)\+`),
+		blinds: true,
 		is: func(s Splat) bool {
 			return poisoned.MatchString(s.functions("")) && freed.MatchString(s.functions("Freed by task "))
 		},
@@ -79,11 +83,11 @@ func (s Splat) functions(head string) string {
 }
 
 // known returns the name of the kernel's own fault that the report is of, or "".
-func (s Splat) known() string {
+func (s Splat) known() (knownFault, bool) {
 	for _, k := range knownFaults() {
 		if k.first.MatchString(s.Lines[0]) && k.is(s) {
-			return k.name
+			return k, true
 		}
 	}
-	return ""
+	return knownFault{}, false
 }

@@ -38,6 +38,7 @@ type Scanner struct {
 
 	splats   []Splat
 	known    map[string]int // how often the kernel's own faults were seen
+	blinded  bool           // one of them turned lockdep off
 	open     bool           // the last splat still takes lines
 	cut      bool           // "cut here" was the beginning of something
 	text     []string       // the lines since then
@@ -150,11 +151,12 @@ func (s *Scanner) extend(msg string) bool {
 // counted, so that many of them leave room for ours; one that has another complaint
 // in its middle stays.
 func (s *Scanner) judge(last *Splat) {
-	name := last.known()
-	if name == "" || slices.ContainsFunc(last.Lines[1:], s.complains) {
+	fault, ok := last.known()
+	if !ok || slices.ContainsFunc(last.Lines[1:], s.complains) {
 		return
 	}
-	s.known[name]++
+	s.known[fault.name]++
+	s.blinded = s.blinded || fault.blinds
 	s.splats = s.splats[:len(s.splats)-1]
 }
 
@@ -176,6 +178,9 @@ func (s *Scanner) endOf(rule string) *regexp.Regexp {
 
 // Splats returns what was found so far, without the kernel's own faults.
 func (s *Scanner) Splats() []Splat { return s.splats }
+
+// Blinded says whether one of the kernel's own faults turned lockdep off.
+func (s *Scanner) Blinded() bool { return s.blinded }
 
 // Known returns how often each of the kernel's own faults was seen.
 func (s *Scanner) Known() map[string]int { return s.known }

@@ -409,15 +409,15 @@ static void expire_drain(struct kthread_work *work)
  * Whether the peer has to see an abort. siw flushes sends on the way from RTS to
  * ERR, and not from CLOSING, where a disconnect takes it (6.12
  * siw_qp_nextstate_from_close()): answers that are left would never complete.
- * Only of a connection that stood: siw tells iwcm of the end, for which that is a
+ * An answer of the turn that runs just now is not seen; then the drain-timeout is
+ * what ends it. Only for a connection that stood: siw tells iwcm of the end, for which that is a
  * BUG as long as it awaits the beginning (6.12 core/iwcm.c, cm_close_handler()).
  */
 static bool must_abort(struct rxpost_conn *conn)
 {
 	struct rxpost_published pub;
 
-	if (READ_ONCE(conn->state) != RXPOST_CONN_STATE_LIVE ||
-	    !rxpost_binding_is_iwarp(conn->poller->binding))
+	if (!rxpost_binding_is_iwarp(conn->poller->binding))
 		return false;
 	rxpost_read_conn(conn, &pub);
 	return pub.sends.outstanding;
@@ -434,10 +434,12 @@ static bool must_abort(struct rxpost_conn *conn)
 static void disconnect(struct rxpost_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	bool abort = must_abort(conn);
+	bool live = READ_ONCE(conn->state) == RXPOST_CONN_STATE_LIVE;
+	bool abort;
 
 	set_state(conn, RXPOST_CONN_STATE_DRAINING);
 	set_bit(RXPOST_CONN_NO_POST, &conn->flags);
+	abort = live && must_abort(conn);
 	if (conn->accepted && rxpost_fault_value(RXPOST_FAULT_NOERR))
 		return;
 	if (abort)

@@ -123,12 +123,16 @@ static void pin(struct rxpost_poller *p)
 	const struct rxpost_config *cfg = &p->rcv->cfg;
 	u32 n = READ_ONCE(cfg->nr_cpus);
 	u32 cpu = n ? READ_ONCE(cfg->cpus[p->index % n]) : RXPOST_CPU_ANY;
-	const struct cpumask *mask = cpu == RXPOST_CPU_ANY ? &p->home :
-							     cpumask_of(cpu);
+	const struct cpumask *mask = &p->home;
 
+	if (cpu != RXPOST_CPU_ANY)
+		mask = cpumask_of(cpu);
+	else if (!p->pinned)
+		return; /* the kernel or an administrator says where */
 	/* Where it is, not where it was sent: the kernel moves it, too (7.3). */
-	if (!cpumask_equal(current->cpus_ptr, mask))
-		set_cpus_allowed_ptr(current, mask);
+	if (cpumask_equal(current->cpus_ptr, mask) ||
+	    !set_cpus_allowed_ptr(current, mask))
+		p->pinned = cpu != RXPOST_CPU_ANY;
 }
 
 /* A new target: look at every connection once. */
@@ -285,6 +289,8 @@ static int poll_thread(void *data)
 {
 	struct rxpost_poller *p = data;
 
+	/* A new thread gets its device's node on its way here (7.3). */
+	cpumask_copy(&p->home, current->cpus_ptr);
 	pin(p);
 	while (!kthread_should_stop()) {
 		if (poller_turn(p)) {
@@ -350,7 +356,6 @@ static int create_thread(struct rxpost_poller *p)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	p->task = get_task_struct(task);
-	cpumask_copy(&p->home, task->cpus_ptr);
 	return 0;
 }
 

@@ -255,6 +255,8 @@ struct rxpost_conn {
 	bool foreign;		/* no rxpost private data in its request */
 	u8 rnr_code;		/* of its QP; the receiver's worker */
 	u64 upkeep_ns;		/* when it was accepted; likewise */
+	u64 answers_mark;	/* upkeep.c's; worker only */
+	u64 answers_ns;		/* when that changed; worker only */
 	struct sockaddr_storage peer;
 	unsigned long flags;	/* enum rxpost_conn_flag, atomic bits */
 	u8 state;		/* enum rxpost_conn_state; receiver->lock */
@@ -313,6 +315,7 @@ struct rxpost_conn {
  * @retry: connections with refused receives, oldest first
  * @sinks: connections whose sink has to do something, by when
  * @home: CPUs it may run on when it is not pinned
+ * @pinned: it moved itself to one CPU
  */
 struct rxpost_poller {
 	struct rxpost_binding *binding;
@@ -331,6 +334,7 @@ struct rxpost_poller {
 	struct list_head retry;
 	struct timerqueue_head sinks;
 	struct cpumask home;
+	bool pinned;
 	struct rxpost_histograms hist;
 	struct rxpost_fault_store late;	/* completions a fault point kept back */
 	struct ib_wc wc[RXPOST_BUDGET_MAX];

@@ -11,18 +11,27 @@
 
 /*
  * How long a peer has been silent that could have been heard. With messages
- * still held, or nothing posted, it is us who keep it waiting, unless we wait for
- * it to take answers.
+ * still held, or nothing posted, it is us who keep it waiting; with answers
+ * under way it is the peer, for as long as it takes none. When it took one is not
+ * noted with each message, but seen here, from one look to the next.
  */
 static u64 silent_ns(struct rxpost_conn *conn)
 {
 	struct rxpost_published pub;
+	u64 now, mark = 0;
 
 	rxpost_read_conn(conn, &pub);
-	if (!pub.sends.outstanding &&
-	    (pub.ledger.held || !pub.ledger.outstanding))
+	now = ktime_get_ns();
+	if (pub.sends.outstanding)
+		mark = pub.sends.completed + 1;
+	if (mark != conn->answers_mark) {
+		conn->answers_mark = mark;
+		conn->answers_ns = now;
+	}
+	if (!mark && (pub.ledger.held || !pub.ledger.outstanding))
 		return 0;
-	return ktime_get_ns() - max(pub.last_rx_ns, conn->upkeep_ns);
+	return now - max3(pub.last_rx_ns, conn->upkeep_ns,
+			  mark ? conn->answers_ns : 0);
 }
 
 /* Ends a connection that was silent too long, or comes back when it may be. */

@@ -113,7 +113,7 @@ func (p part) run(ctx context.Context, o options, seed uint64, left time.Duratio
 	err = <-done
 	if ctx.Err() != nil {
 		err = nil // that it was interrupted is no finding
-		r.tests = max(r.tests, 1)
+		r.tests, r.started = max(r.tests, 1), true
 	}
 	return r, r.end(err, name)
 }

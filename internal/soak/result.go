@@ -17,6 +17,7 @@ import (
 // result is what runs did and found.
 type result struct {
 	runs    int
+	started bool              // a test was
 	tests   int               // that passed or failed
 	figures map[string]uint64 // how often something was done, by its name
 	found   []string          // failed tests and splats, each with its log's name
@@ -29,6 +30,7 @@ func newResult() *result { return &result{figures: map[string]uint64{}} }
 
 var (
 	figureLine = regexp.MustCompile(`\bfigure: (.+): (\d+)$`)
+	startLine  = regexp.MustCompile(`^=== RUN `)
 	testLine   = regexp.MustCompile(`^--- (PASS|FAIL): `)
 	failLine   = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
 	splatLine  = regexp.MustCompile(`^--- ([a-zA-Z][a-zA-Z -]*)$`) // as rxvm names a splat's rule
@@ -51,6 +53,9 @@ func readResult(out io.Reader) *result {
 }
 
 func (r *result) line(line string) {
+	if startLine.MatchString(line) {
+		r.started = true
+	}
 	if testLine.MatchString(line) {
 		r.tests++
 	}
@@ -96,7 +101,7 @@ func (r *result) end(err error, log string) error {
 	if err == nil && r.tests == 0 {
 		err = errors.New("no test ran")
 	}
-	if err != nil && r.tests == 0 && len(r.found) == 0 {
+	if err != nil && !r.started && len(r.found) == 0 {
 		return fmt.Errorf("%w: see %s", err, log)
 	}
 	if err != nil && len(r.found) == 0 {

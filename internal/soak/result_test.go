@@ -26,7 +26,7 @@ func TestReadResult(t *testing.T) {
 --- PASS: TestStormModule (20.11s)
 PASS
 rxvm: the kernel's own fault, docs/known-issues.md: rxe does this or that (seen: 2)
-`, nil, result{runs: 1, tests: 2, figures: map[string]uint64{"removals under traffic": 50, "teardown cycles": 12,
+`, nil, result{runs: 1, started: true, tests: 2, figures: map[string]uint64{"removals under traffic": 50, "teardown cycles": 12,
 			"the kernel's own faults, known-issues.md": 2}}},
 		{"a test and a splat", `--- FAIL: TestStormDevice (3.0s)
     --- PASS: TestStormDevice/rxe (1.0s)
@@ -42,8 +42,8 @@ rxvm: kernel splat: 2 on the console (exit status 1)
 FAIL
 `, errors.New("exit status 1"), result{runs: 1, tests: 1, leaks: 1, splats: 1, ledgers: 1, figures: map[string]uint64{},
 			found: []string{"TestStormDevice/siw/one failed (x.log)", "TestStormDevice/siw/two failed (x.log)", "KASAN (x.log)", "leak (x.log)"}}},
-		{"neither", "--- PASS: TestStorm (1.0s)\nFAIL\n", errors.New("exit status 1"),
-			result{runs: 1, tests: 1, figures: map[string]uint64{}, found: []string{"exit status 1 (x.log)"}}},
+		{"lost in its first test", "=== RUN   TestStorm\nFAIL\n", errors.New("exit status 1"),
+			result{runs: 1, started: true, figures: map[string]uint64{}, found: []string{"exit status 1 (x.log)"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readResult(strings.NewReader(tt.out))
