@@ -56,7 +56,7 @@ e2e-%: deps build
 	@$(BIN)/rxvm build --kernel $* >/dev/null
 	$(GO) test -count=1 -timeout 60m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
-test-debug: e2e-debug defects-debug ## The same and more on a kernel that looks for mistakes
+test-debug: e2e-debug ## The same on a kernel that looks for mistakes
 
 defects: defects-debug defects-kcsan ## That each oracle of the tests catches a planted defect
 

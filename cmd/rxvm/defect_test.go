@@ -4,7 +4,7 @@ package main
 // are there for: each of testdata/defects plants one fault in the modules, runs
 // an ordinary test on the kernel that its folder is named after, and wants that
 // to fail in the right words. They run when RXPOST_DEFECTS names the kernel, as
-// make test-debug has it.
+// make defects has it.
 
 import (
 	"os"
@@ -22,7 +22,7 @@ import (
 func TestDefects(t *testing.T) {
 	kernel := os.Getenv("RXPOST_DEFECTS")
 	if kernel == "" {
-		t.Skip("boots VMs on kernels that are built first: set RXPOST_DEFECTS to debug or kcsan, as make test-debug does")
+		t.Skip("boots VMs on kernels that are built first: set RXPOST_DEFECTS to debug or kcsan, as make defects does")
 	}
 	p, err := build()
 	if err != nil {
