@@ -46,7 +46,7 @@ func (r *rig) hits(point string, want int, do func() error, check func(n int, er
 
 // Each mapping, and each QP, of a connection fails once.
 func TestEachFailureOfAConnection(t *testing.T) {
-	const slots, segments = 6, 2
+	const slots, segments = visitors, 2
 	for point, c := range map[string]struct {
 		hits int
 		says string

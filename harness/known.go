@@ -23,8 +23,9 @@ type knownFault struct {
 
 func knownFaults() []knownFault {
 	const rxe = "rxe schedules the task of a queue pair that is freed"
-	// From the send of one queue pair to the schedule of the other's task.
-	const sends = `rxe_sched_task (rxe_rcv )?rxe_xmit_packet rxe_requester rxe_sender do_(task|work) process_one_work `
+	// From the send of one queue pair to the schedule of the other's task; what a
+	// compiler makes one function of differs from kernel to kernel.
+	const sends = `rxe_sched_task (rxe_resp_queue_pkt )?(rxe_rcv )?rxe_xmit_packet rxe_requester rxe_sender (do_task (do_work )?|do_work )process_one_work `
 	warned := regexp.MustCompile(`^(__reserve_if_idle )?` + sends)
 	poisoned := regexp.MustCompile(`^dump_stack_lvl print_report kasan_report ` +
 		`((__reserve_if_idle|__lock_acquire lock_acquire(\.part\.\d+)? _raw_spin_lock_irqsave) )?` + sends)

@@ -25,6 +25,25 @@ Call Trace:
  process_one_work+0x850/0x17f0
  </TASK>
 `
+	// Of the kernel with KCSAN, where functions are too large to become part of others.
+	freedKCSAN = `WARNING: CPU: 0 PID: 221 at drivers/infiniband/sw/rxe/rxe_task.c:267 rxe_sched_task+0xa3/0xb0 [rdma_rxe]
+Workqueue: rxe_wq do_work [rdma_rxe]
+RIP: 0010:rxe_sched_task+0xa3/0xb0 [rdma_rxe]
+Call Trace:
+ <TASK>
+ rxe_resp_queue_pkt+0x25/0x30 [rdma_rxe]
+ rxe_rcv+0x407/0xa30 [rdma_rxe]
+ rxe_xmit_packet+0x28a/0x520 [rdma_rxe]
+ rxe_requester+0xd7f/0x1fb0 [rdma_rxe]
+ ? wakeup_preempt+0x5b/0x70
+ ? rxe_requester+0x1fb0/0x1fb0 [rdma_rxe]
+ rxe_sender+0x13/0x40 [rdma_rxe]
+ do_task+0xb9/0x270 [rdma_rxe]
+ ? kick_pool+0xbb/0x260
+ do_work+0xe/0x10 [rdma_rxe]
+ process_one_work+0x369/0x780
+ </TASK>
+`
 	freedKASAN = `BUG: KASAN: slab-use-after-free in __lock_acquire+0x4f1b/0x62d0
 Read of size 8 at addr ffff888108c96740 by task kworker/u8:0/12
 Call Trace:
@@ -95,6 +114,8 @@ func TestKnownFaults(t *testing.T) {
 	}{
 		{"6.12, a warning", freed612, map[string]int{rxe: 1}, 0},
 		{"6.12, KASAN", freedKASAN, map[string]int{rxe: 1}, 0},
+		{"6.12 with KCSAN, a warning", freedKCSAN, map[string]int{rxe: 1}, 0},
+		{"queued by somebody else", strings.Replace(freedKCSAN, " rxe_resp_queue_pkt+", " rxe_post_send+", 1), map[string]int{}, 1},
 		{"7.3, a warning", freed73, map[string]int{rxe: 1}, 0},
 		{"a race of the kernel", race, map[string]int{"data races of the kernel's own code": 1}, 0},
 		{"our part in a race", strings.Replace(race, "\n\nwrite to", "\n accept_conn+0x1/0x2 [rxpost_recv]\n\nwrite to", 1), map[string]int{}, 1},
@@ -121,6 +142,10 @@ func TestKnownFaults(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, s.Known()); diff != "" {
 				t.Errorf("known (-want +got):\n%s", diff)
+			}
+			// Only KASAN's report turns lockdep off.
+			if blinds := tt.splats == 0 && strings.HasPrefix(tt.text, "BUG: KASAN"); s.Blinded() != blinds {
+				t.Errorf("blinded: %v, want %v", s.Blinded(), blinds)
 			}
 			if n := len(s.Splats()); n != tt.splats {
 				t.Errorf("%d splats, want %d", n, tt.splats)
