@@ -175,7 +175,7 @@ func ownFamily(r *rig) []request {
 func TestDelWaitGivenUp(t *testing.T) {
 	r := newRig(t)
 	events := r.listen()
-	r.add(ctl.ReceiverConfig{DrainTimeout: ptr(ctl.Milliseconds(drainLong.Milliseconds()))})
+	r.add(ctl.ReceiverConfig{DrainTimeout: ptr(ctl.Milliseconds(2 * promptly.Milliseconds()))})
 	r.fault("lose", 1)
 	r.flow(1).vanish()
 	ctx, cancel := context.WithCancel(r.ctx)
