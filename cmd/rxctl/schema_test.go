@@ -54,7 +54,7 @@ func full() *fakeClient {
 	quiet := testConn()
 	quiet.IdleMS = nil
 	run := testRun()
-	run.Addr, run.Port, run.Device = r.Addr, r.Port, "rxe0"
+	run.Addr, run.Port, run.Device, run.RemoteAddr, run.RKey = r.Addr, r.Port, "rxe0", 4096, 7
 	run.PID, run.Hold, run.RoundTrips = 4711, true, &ctl.RoundTrips{Answers: 1, Receives: testLedger()}
 	run.Errno, run.Reason = new(ctl.Errno(syscall.ENODEV)), "the device went"
 	event := ctl.Event{
