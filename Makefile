@@ -52,9 +52,11 @@ e2e: $(KERNELS:%=e2e-%) ## Tests of the modules, in a VM, on each stock kernel
 
 # -count=1: Go's test cache does not know that a module changed. The kernel first:
 # building one takes longer than go test waits for its tests.
+E2E_LIMIT := 30m
+e2e-debug e2e-kcsan: E2E_LIMIT := 60m
 e2e-%: deps build
 	@$(BIN)/rxvm build --kernel $* >/dev/null
-	$(GO) test -count=1 -timeout 60m -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
+	$(GO) test -count=1 -timeout $(E2E_LIMIT) -exec "$(CURDIR)/$(BIN)/rxvm --kernel $* $(E2E_VM)" ./e2e
 
 test-debug: e2e-debug ## The same on a kernel that looks for mistakes
 

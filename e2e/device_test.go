@@ -199,7 +199,7 @@ func TestDevicesComeWhileReceiversAreRefused(t *testing.T) {
 	r := newRig(t)
 	plugs := min(rounds, 40)
 	if instrumented() {
-		plugs = 1 // two devices are made and removed beside each other: lockdep sees all orders
+		plugs = 1 // lockdep needs to see an order of locks only once
 	}
 	bounded(t, "devices and receivers", 2*settleTime, func() error {
 		var g errgroup.Group

@@ -272,10 +272,10 @@ func lostCompletions(t *testing.T, r *rig) {
 	down := events.next(ctl.EventTypeConnDown)
 	// The emulation may be slow; the drain must not be what takes long.
 	if d := expired.Time.Sub(ending); d < timeout*time.Millisecond ||
-		d > timeout*time.Millisecond+slack {
+		d > slowed(3*time.Second) {
 		t.Errorf("expired after %v", d)
 	}
-	if d := down.Time.Sub(expired.Time); d > slack {
+	if d := down.Time.Sub(expired.Time); d > slowed(2*time.Second) {
 		t.Errorf("down %v after the drain expired", d)
 	}
 	if l := down.Ledger; l.Reclaimed != lost || l.Outstanding != 0 {
