@@ -411,7 +411,8 @@ static void expire_drain(struct kthread_work *work)
  * siw_qp_nextstate_from_close()): answers that are left would never complete.
  * An answer of the turn that runs just now is not seen; then the drain-timeout is
  * what ends it. Only for a connection that stood: siw tells iwcm of the end,
- * for which that is a BUG as long as it awaits the beginning (6.12 core/iwcm.c, cm_close_handler()).
+ * for which that is a BUG as long as it awaits the beginning (6.12 core/iwcm.c,
+ * cm_close_handler()).
  */
 static bool must_abort(struct rxpost_conn *conn)
 {
